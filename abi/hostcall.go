@@ -1,0 +1,114 @@
+package abi
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Names of the host functions in NamespaceHost. Parameters and results are
+// i64: each parameter is the handle of a block (see CONTRACT for the shapes);
+// a positive result is the handle of a block that the guest frees, 0 is
+// nothing, a negative result is the negated handle of a Problem as JSON.
+const (
+	FuncKVGet          = "sluice_kv_get"          // key -> value, or nothing
+	FuncKVPut          = "sluice_kv_put"          // key, value
+	FuncKVDelete       = "sluice_kv_delete"       // key
+	FuncKVScan         = "sluice_kv_scan"         // ScanQuery -> Page
+	FuncStateGet       = "sluice_state_get"       // state key -> JSON, or nothing
+	FuncMemoryRecall   = "sluice_memory_recall"   // JSON -> JSON hits
+	FuncMemoryRemember = "sluice_memory_remember" // JSON
+	FuncBlobRead       = "sluice_blob_read"       // JSON {id, offset, length} -> bytes
+	FuncBlobWrite      = "sluice_blob_write"      // bytes, JSON {type, name} -> id
+	FuncFilesRead      = "sluice_files_read"      // path -> bytes
+	FuncFilesWrite     = "sluice_files_write"     // path, bytes, JSON {if_hash} -> new hash
+	FuncFilesList      = "sluice_files_list"      // path -> JSON entries
+	FuncFilesRemove    = "sluice_files_remove"    // path
+	FuncHTTP           = "sluice_http"            // JSON {method, url, headers}, body -> block
+	FuncProgress       = "sluice_progress"        // JSON {done, total, say}
+)
+
+// HostFuncs gives the number of parameters of every host function by name.
+func HostFuncs() map[string]int {
+	return map[string]int{
+		FuncKVGet: 1, FuncKVPut: 2, FuncKVDelete: 1, FuncKVScan: 1, FuncStateGet: 1,
+		FuncMemoryRecall: 1, FuncMemoryRemember: 1, FuncBlobRead: 1, FuncBlobWrite: 2,
+		FuncFilesRead: 1, FuncFilesWrite: 3, FuncFilesList: 1, FuncFilesRemove: 1, FuncHTTP: 2, FuncProgress: 1,
+	}
+}
+
+// A ScanQuery asks for one page of keys with a prefix, in the order of their
+// bytes, from the first key greater than After.
+type ScanQuery struct {
+	Prefix   string `json:"prefix"`
+	After    string `json:"after,omitempty"`
+	Limit    int    `json:"limit,omitempty"` // at most and by default ScanPageEntries
+	KeysOnly bool   `json:"keys_only,omitempty"`
+}
+
+// A Page is one page of a scan. After is the next query's After; it is empty
+// on the last page.
+type Page struct {
+	Entries []Entry
+	After   string
+}
+
+// An Entry is one key with its value; the value is nil where only keys were
+// asked for.
+type Entry struct {
+	Key   string
+	Value []byte
+}
+
+// Encode writes a page: u32 count, then for each entry u32 key length, key,
+// u32 value length, value, then the After of the next page. Little endian.
+func (p Page) Encode() []byte {
+	size := 4 + len(p.After)
+	for _, e := range p.Entries {
+		size += 8 + len(e.Key) + len(e.Value)
+	}
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, size), uint32(len(p.Entries)))
+	for _, e := range p.Entries {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(e.Key)))
+		b = append(b, e.Key...)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(e.Value)))
+		b = append(b, e.Value...)
+	}
+	return append(b, p.After...)
+}
+
+// DecodePage reads what Encode writes. Values are parts of b, not copies.
+func DecodePage(b []byte) (Page, error) {
+	count, b, ok := cutUint32(b)
+	// Every entry takes at least eight bytes, which bounds count by the input.
+	if !ok || uint64(count)*8 > uint64(len(b)) {
+		return Page{}, fmt.Errorf("a page of %d bytes cannot hold %d entries", len(b), count)
+	}
+	p := Page{Entries: make([]Entry, 0, count)}
+	for i := range count {
+		var key, value []byte
+		if key, b, ok = cutBlock(b); ok {
+			value, b, ok = cutBlock(b)
+		}
+		if !ok {
+			return Page{}, fmt.Errorf("entry %d of the page is cut off", i)
+		}
+		p.Entries = append(p.Entries, Entry{Key: string(key), Value: value})
+	}
+	p.After = string(b)
+	return p, nil
+}
+
+func cutBlock(b []byte) (block, rest []byte, ok bool) {
+	n, b, ok := cutUint32(b)
+	if !ok || uint64(n) > uint64(len(b)) {
+		return nil, b, false
+	}
+	return b[:n:n], b[n:], true
+}
+
+func cutUint32(b []byte) (uint32, []byte, bool) {
+	if len(b) < 4 {
+		return 0, b, false
+	}
+	return binary.LittleEndian.Uint32(b), b[4:], true
+}

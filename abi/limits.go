@@ -1,0 +1,173 @@
+package abi
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits bound one call. A zero field means the default; the host's ceilings
+// win over both.
+type Limits struct {
+	Fuel     int64    `json:"fuel,omitempty"` // instructions
+	Memory   Size     `json:"memory,omitempty"`
+	Deadline Duration `json:"deadline,omitempty"`
+	Input    Size     `json:"input,omitempty"`
+	Output   Size     `json:"output,omitempty"`
+	Logs     Size     `json:"logs,omitempty"`
+}
+
+// Units of Size.
+const (
+	KiB Size = 1 << 10
+	MiB Size = 1 << 20
+	GiB Size = 1 << 30
+)
+
+// PageBytes is the size of a WebAssembly page, the unit of guest memory.
+const PageBytes = 64 * KiB
+
+// DefaultLimits are generous for a business call in Go, whose runtime alone
+// needs about 3 MiB of memory and 2 M instructions.
+func DefaultLimits() Limits {
+	return Limits{Fuel: 50_000_000, Memory: 32 * MiB, Deadline: Duration(2 * time.Second), Input: MiB, Output: 4 * MiB, Logs: 64 * KiB}
+}
+
+// CeilingLimits are what no manifest may exceed: a core for some seconds, and
+// a memory of which a replica can hold several.
+func CeilingLimits() Limits {
+	return Limits{Fuel: 5_000_000_000, Memory: 512 * MiB, Deadline: Duration(60 * time.Second), Input: 16 * MiB, Output: 64 * MiB, Logs: MiB}
+}
+
+// Bounds of one module. The first is what a host takes without a setting, the
+// second what a setting may raise it to; a Go skill is 3 to 4 MiB.
+const (
+	ModuleBytesDefault = 16 * MiB
+	ModuleBytesCeiling = 64 * MiB
+)
+
+// Bounds of host functions, for one call.
+const (
+	KeyBytes        = 512       // one kv key: fits an index entry of every database
+	ValueBytes      = MiB       // one kv value
+	CallWrites      = 1000      // keys that one call may write
+	CallWriteBytes  = 16 * MiB  // all values that one call may write
+	ScanPageEntries = 1000      // entries of one page of a scan
+	ScanPageBytes   = 4 * MiB   // bytes of one page of a scan; a page ends early rather than exceed it
+	HostCalls       = 10_000    // host calls of one call
+	HostCallBytes   = 256 * MiB // bytes that one call may move through host functions
+)
+
+// WithDefaults fills the zero fields of l from d.
+func (l Limits) WithDefaults(d Limits) Limits {
+	return Limits{
+		Fuel: or(l.Fuel, d.Fuel), Memory: or(l.Memory, d.Memory), Deadline: or(l.Deadline, d.Deadline),
+		Input: or(l.Input, d.Input), Output: or(l.Output, d.Output), Logs: or(l.Logs, d.Logs),
+	}
+}
+
+// Exceeds names the fields of l that are above c or negative, as
+// "memory: 1GiB is more than 512MiB".
+func (l Limits) Exceeds(c Limits) []string {
+	var over []string
+	check := func(name string, got, most int64, gotText, mostText string) {
+		if got > most {
+			over = append(over, fmt.Sprintf("%s: %s is more than %s", name, gotText, mostText))
+		} else if got < 0 {
+			over = append(over, fmt.Sprintf("%s: %s is negative", name, gotText))
+		}
+	}
+	check("fuel", l.Fuel, c.Fuel, strconv.FormatInt(l.Fuel, 10), strconv.FormatInt(c.Fuel, 10))
+	check("memory", int64(l.Memory), int64(c.Memory), l.Memory.String(), c.Memory.String())
+	check("deadline", int64(l.Deadline), int64(c.Deadline), l.Deadline.String(), c.Deadline.String())
+	check("input", int64(l.Input), int64(c.Input), l.Input.String(), c.Input.String())
+	check("output", int64(l.Output), int64(c.Output), l.Output.String(), c.Output.String())
+	check("logs", int64(l.Logs), int64(c.Logs), l.Logs.String(), c.Logs.String())
+	return over
+}
+
+func or[T int64 | Size | Duration](v, d T) T {
+	if v == 0 {
+		return d
+	}
+	return v
+}
+
+// A Size is a number of bytes, written as "32MiB", "64KiB" or a plain number.
+type Size int64
+
+// String gives the size in its largest whole unit.
+func (s Size) String() string {
+	switch {
+	case s != 0 && s%GiB == 0:
+		return strconv.FormatInt(int64(s/GiB), 10) + "GiB"
+	case s != 0 && s%MiB == 0:
+		return strconv.FormatInt(int64(s/MiB), 10) + "MiB"
+	case s != 0 && s%KiB == 0:
+		return strconv.FormatInt(int64(s/KiB), 10) + "KiB"
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// ParseSize reads what String writes; B, KB and other units are refused, so
+// that nobody has to guess whether 1K is 1000.
+func ParseSize(text string) (Size, error) {
+	number, unit := text, Size(1)
+	for name, u := range map[string]Size{"KiB": KiB, "MiB": MiB, "GiB": GiB} {
+		if n, ok := strings.CutSuffix(text, name); ok {
+			number, unit = strings.TrimSpace(n), u
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/int64(unit) {
+		return 0, fmt.Errorf("%q is not a size; write a number of bytes, or KiB, MiB, GiB such as 32MiB", text)
+	}
+	return Size(n) * unit, nil
+}
+
+// MarshalJSON writes the size as text.
+func (s Size) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// UnmarshalJSON reads text or a number of bytes.
+func (s *Size) UnmarshalJSON(b []byte) error {
+	text, err := textOrNumber(b)
+	if err != nil {
+		return err
+	}
+	*s, err = ParseSize(text)
+	return err
+}
+
+// A Duration is a time span, written as Go does: "2s", "250ms".
+type Duration time.Duration
+
+// String gives the duration as Go writes it.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalJSON writes the duration as text.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
+
+// UnmarshalJSON reads text such as "2s".
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return fmt.Errorf("%s is not a duration; write one such as 2s or 250ms", b)
+	}
+	v, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is not a duration; write one such as 2s or 250ms", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+func textOrNumber(b []byte) (string, error) {
+	if len(b) == 0 || b[0] != '"' {
+		return string(b), nil
+	}
+	var text string
+	err := json.Unmarshal(b, &text)
+	return text, err
+}

@@ -1,0 +1,175 @@
+package abi
+
+import "encoding/json"
+
+// An Effect says whether a tool changes anything.
+type Effect string
+
+// Effects.
+const (
+	Read  Effect = "read"
+	Write Effect = "write" // carries an idempotency key
+)
+
+// A Tier is the risk tier of a call. Tiers are ordered; see Stricter.
+type Tier string
+
+// Tiers, mildest first.
+const (
+	Auto     Tier = "auto"      // runs
+	SoftGate Tier = "soft-gate" // the user is told, and it runs
+	HardGate Tier = "hard-gate" // a person must say yes first; nobody waits, nothing times out
+	Block    Tier = "block"     // never runs; an alert is raised
+)
+
+// Rank orders the tiers from 0 (auto) to 3 (block). An unknown tier ranks as
+// block: what cannot be understood is not let through.
+func (t Tier) Rank() int {
+	switch t {
+	case Auto:
+		return 0
+	case SoftGate:
+		return 1
+	case HardGate:
+		return 2
+	}
+	return 3
+}
+
+// Stricter gives the stricter of two tiers.
+func (t Tier) Stricter(other Tier) Tier {
+	if other.Rank() > t.Rank() {
+		return other
+	}
+	return t
+}
+
+// A Breadth is how much a write touches.
+type Breadth string
+
+// Breadths.
+const (
+	One      Breadth = "one"
+	Batch    Breadth = "batch"
+	Category Breadth = "category"
+)
+
+// A Manifest is skill.yaml: what a skill is for, what it may touch, how much
+// it may use, and its tools. Absent capabilities are denied.
+type Manifest struct {
+	Sluice       int          `json:"sluice"` // manifest version: 1
+	Name         string       `json:"name"`   // lower-case words joined by dots
+	Version      string       `json:"version"`
+	Summary      string       `json:"summary"`               // one line, for people
+	Positioning  string       `json:"positioning,omitempty"` // for the model: what it is for and never for
+	Module       string       `json:"module,omitempty"`      // file name, beside skill.yaml
+	SHA256       string       `json:"sha256,omitempty"`      // of the module, hex; written by publish
+	Size         int64        `json:"size,omitempty"`        // of the module, bytes; written by publish
+	Guide        string       `json:"guide,omitempty"`       // file name of longer instructions for the model
+	ABI          int          `json:"abi"`
+	Limits       Limits       `json:"limits,omitzero"`
+	Capabilities Capabilities `json:"capabilities,omitzero"`
+	Tools        []Tool       `json:"tools"`
+}
+
+// Capabilities are the host resources that a skill may use. The zero value
+// grants nothing.
+type Capabilities struct {
+	HTTP     []HTTPRule   `json:"http,omitempty"`
+	KV       *KVAccess    `json:"kv,omitempty"`
+	State    *StateAccess `json:"state,omitempty"`
+	Memory   *MemoryUse   `json:"memory,omitempty"`
+	Blob     AccessMode   `json:"blob,omitempty"`
+	Files    AccessMode   `json:"files,omitempty"`
+	Clock    bool         `json:"clock,omitempty"`    // else the guest's clock stands at the call's start
+	Random   bool         `json:"random,omitempty"`   // else seeded from the call's id
+	Progress bool         `json:"progress,omitempty"` // may report progress while it runs
+}
+
+// An AccessMode is read, or write, which includes read.
+type AccessMode string
+
+// Access modes.
+const (
+	AccessRead  AccessMode = "read"
+	AccessWrite AccessMode = "write"
+)
+
+// An HTTPRule opens one host.
+type HTTPRule struct {
+	Host    string    `json:"host"`    // exact, or *.example.com for one label; scheme and port optional, https by default
+	Methods []string  `json:"methods"` // none means none
+	Paths   []string  `json:"paths"`   // globs by segment
+	Auth    *HTTPAuth `json:"auth,omitempty"`
+}
+
+// HTTPAuth names a secret that the host adds to a request. The guest never
+// sees it.
+type HTTPAuth struct {
+	Secret string `json:"secret"`
+	Header string `json:"header"`
+	Prefix string `json:"prefix,omitempty"`
+}
+
+// KVAccess opens one namespace of the transactional store, per tenant.
+type KVAccess struct {
+	Namespace string `json:"namespace"`
+}
+
+// StateAccess lists the session state keys that may be read and written; a
+// key may end in ".*".
+type StateAccess struct {
+	Reads  []string `json:"reads,omitempty"`
+	Writes []string `json:"writes,omitempty"`
+}
+
+// MemoryUse lists the kinds of memories that may be recalled and remembered.
+type MemoryUse struct {
+	Recall   []string `json:"recall,omitempty"`
+	Remember []string `json:"remember,omitempty"`
+}
+
+// A Tool is one callable operation of a skill.
+type Tool struct {
+	Name       string              `json:"name"` // lower-case words joined by underscores
+	Summary    string              `json:"summary"`
+	Effect     Effect              `json:"effect"`
+	Risk       Tier                `json:"risk,omitempty"`    // the least tier; rules and red lines only raise it
+	Breadth    Breadth             `json:"breadth,omitempty"` // of a write; one by default
+	Targets    string              `json:"targets,omitempty"` // CEL, gives a list of text: the ids that a call touches
+	Facts      map[string]FactSpec `json:"facts,omitempty"`
+	Idempotent bool                `json:"idempotent,omitempty"` // safe to run again under the same key after a crash
+	Undo       string              `json:"undo,omitempty"`       // the tool that compensates
+	Repeatable bool                `json:"repeatable,omitempty"` // exempt from the loop breaker
+	Scope      string              `json:"scope,omitempty"`      // CEL, gives a bool
+	Rules      []Rule              `json:"rules,omitempty"`
+	Input      json.RawMessage     `json:"input"`            // JSON Schema 2020-12, or a file name as a JSON string
+	Output     json.RawMessage     `json:"output,omitempty"` // likewise; absent accepts any JSON
+	Examples   []Example           `json:"examples,omitempty"`
+}
+
+// A FactSpec says how a fact is got: by a read tool, with arguments that are
+// CEL expressions, at a dotted path of its data, no older than MaxAge.
+type FactSpec struct {
+	Tool   string            `json:"tool"`
+	Args   map[string]string `json:"args,omitempty"`
+	At     string            `json:"at,omitempty"`
+	MaxAge Duration          `json:"max_age,omitempty"` // 0 means fetched for every call
+}
+
+// A Rule raises the tier of a call when its condition holds.
+type Rule struct {
+	When string `json:"when"` // CEL, gives a bool
+	Tier Tier   `json:"tier"`
+	Say  string `json:"say,omitempty"` // text with {{expression}} parts
+}
+
+// An Example is a call that shows, and is used to test, what a tool does.
+type Example struct {
+	Say     string                     `json:"say"` // the user's words
+	Args    json.RawMessage            `json:"args"`
+	State   map[string]json.RawMessage `json:"state,omitempty"`
+	KV      map[string]json.RawMessage `json:"kv,omitempty"` // what the namespace holds before
+	Returns json.RawMessage            `json:"returns,omitempty"`
+	Problem Code                       `json:"problem,omitempty"` // the example is refused with this code
+}

@@ -1,0 +1,52 @@
+package abi
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Problem is a structured failure. It crosses the boundary in both
+// directions as JSON, and it is what the model reads, so Message and Hint say
+// what to do next and never carry a stack trace or a secret.
+type Problem struct {
+	Code         Code     `json:"code"`
+	Message      string   `json:"message"`
+	Field        string   `json:"field,omitempty"` // path of the argument, such as "price" or "flights[1].date"
+	Hint         string   `json:"hint,omitempty"`
+	Candidates   []string `json:"candidates,omitempty"` // values that would do, nearest first
+	RetryAfterMS int64    `json:"retry_after_ms,omitempty"`
+}
+
+// NewProblem makes a problem with a formatted message.
+func NewProblem(code Code, format string, args ...any) *Problem {
+	return &Problem{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// WithField names the argument that the problem is about.
+func (p *Problem) WithField(path string) *Problem { p.Field = path; return p }
+
+// WithHint says what to do now.
+func (p *Problem) WithHint(format string, args ...any) *Problem {
+	p.Hint = fmt.Sprintf(format, args...)
+	return p
+}
+
+// WithCandidates lists the values that would do, nearest first.
+func (p *Problem) WithCandidates(values ...string) *Problem { p.Candidates = values; return p }
+
+// Error gives the problem as one line: code, field, message, hint.
+func (p *Problem) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d: ", int(p.Code))
+	if p.Field != "" {
+		b.WriteString(p.Field)
+		b.WriteString(": ")
+	}
+	b.WriteString(p.Message)
+	if p.Hint != "" {
+		b.WriteString(" (")
+		b.WriteString(p.Hint)
+		b.WriteString(")")
+	}
+	return b.String()
+}

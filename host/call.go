@@ -1,0 +1,71 @@
+package host
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+)
+
+// A Call is one tool call on its way through the gate. The agent makes it from
+// the model's request; Args is what the model sent, to the letter.
+type Call struct {
+	ID      CallID
+	Session SessionRef
+	Live    LiveID
+	Locale  string // of the user, BCP 47
+	Tool    string // as the model named it
+	Args    string // as the model sent them: JSON, if it did well
+	CutOff  bool   // the model's output ended inside the arguments
+	Input   int    // ordinal of the user input that the call serves, from 1
+	Ordinal int    // earlier successes of the same tool and arguments for that input
+}
+
+// A Status says how a call ended.
+type Status string
+
+// Statuses.
+const (
+	Done    Status = "done"    // the tool ran and its result is kept
+	Failed  Status = "failed"  // it ran, or was refused, and nothing is kept
+	Pending Status = "pending" // a person must answer first
+	Unknown Status = "unknown" // it began and its end was never seen
+)
+
+// Usage is what a call cost.
+type Usage struct {
+	Fuel        int64         `json:"fuel"`         // instructions, all attempts
+	PeakMemory  abi.Size      `json:"peak_memory"`  // of the largest attempt
+	HostCalls   int           `json:"host_calls"`   // all attempts
+	InputBytes  int           `json:"input_bytes"`  // of the envelope, last attempt
+	OutputBytes int           `json:"output_bytes"` // of the envelope, last attempt
+	Elapsed     time.Duration `json:"elapsed"`      // inside the sandbox, all attempts
+}
+
+// Add adds another attempt's cost.
+func (u *Usage) Add(a Usage) {
+	u.Fuel += a.Fuel
+	u.PeakMemory = max(u.PeakMemory, a.PeakMemory)
+	u.HostCalls += a.HostCalls
+	u.InputBytes, u.OutputBytes = a.InputBytes, a.OutputBytes
+	u.Elapsed += a.Elapsed
+}
+
+// An Outcome is the end of a call: data or a problem, and what it cost.
+type Outcome struct {
+	Call     CallID          `json:"call"`
+	Tool     string          `json:"tool"`
+	Release  string          `json:"release,omitempty"` // name@version
+	Status   Status          `json:"status"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	Preview  string          `json:"preview,omitempty"`
+	Problem  *abi.Problem    `json:"problem,omitempty"`
+	Key      Key             `json:"key,omitempty"`
+	Attempts int             `json:"attempts,omitempty"`
+	Repairs  []string        `json:"repairs,omitempty"`  // what the host mended in the arguments
+	Replayed bool            `json:"replayed,omitempty"` // the stored outcome of an earlier delivery
+	Usage    Usage           `json:"usage"`
+}
+
+// OK reports whether the tool ran and its result is kept.
+func (o Outcome) OK() bool { return o.Status == Done }

@@ -1,0 +1,166 @@
+package host_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sluicehq/sluice"
+
+// floors is the floor plan. A room imports rooms of lower floors only; rooms of
+// one floor do not import each other, except inside one room's own folder.
+// Moving a room is a change of this table, made on purpose.
+var floors = [][]string{
+	{"abi"},
+	{"host", "abi/manifest", "host/rewrite"},
+	{"host/sandbox", "host/state", "host/model", "host/blob", "registry", "memory", "memory/qdrant", "memory/memorytest"},
+	{"host/release", "host/grant", "host/audit", "host/window", "host/plan", "host/jobs"},
+	{"host/dispatch"},
+	{"host/agent", "precheck"},
+	{"host/server", "host/console", "host/mcp", "host/eval"},
+	{"cmd/sluice", "cmd/precheck"},
+}
+
+// testRooms help the tests of the rooms above them; only tests import them.
+var testRooms = []string{"host/sandbox/sandboxtest", "host/sandbox/sandboxtest/warm"}
+
+// annex lists what the guests' side may import: skills -> sdk -> abi.
+var annex = map[string][]string{
+	"sdk":           {"abi"},
+	"sdk/skilltest": {"sdk", "abi"},
+}
+
+// topLevel is everything that may stand in the root besides dotfiles.
+var topLevel = []string{"go.mod", "go.sum", "abi", "sdk", "skills", "registry", "precheck", "memory", "host", "cmd", "README.md", "Makefile", "CONTRIBUTING.md"}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(topLevel, e.Name()) {
+			t.Errorf("%s is not in the top level of the floor plan", e.Name())
+		}
+	}
+}
+
+func TestFloors(t *testing.T) {
+	for room, imports := range rooms(t, "..") {
+		for _, bad := range misplaced(room, imports) {
+			t.Error(bad)
+		}
+	}
+}
+
+// TestFloorsRefuse shows that the table catches what it is there for.
+func TestFloorsRefuse(t *testing.T) {
+	for _, tt := range []struct {
+		name, room string
+		imports    []string
+		want       string
+	}{
+		{"up", "host/state", []string{"host/dispatch"}, "host/state imports host/dispatch"},
+		{"sideways", "host/release", []string{"host/grant"}, "host/release imports host/grant"},
+		{"unknown", "host/misc", nil, "host/misc is not in the floor plan"},
+		{"test room", "host/dispatch", []string{"host/sandbox/sandboxtest"}, "host/dispatch imports host/sandbox/sandboxtest"},
+		{"guest into host", "skills/shop/pricing", []string{"host"}, "skills/shop/pricing imports host"},
+		{"host into skill", "host/eval", []string{"skills/airline"}, "host/eval imports skills/airline"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := misplaced(tt.room, tt.imports); len(got) != 1 || !strings.Contains(got[0], tt.want) {
+				t.Errorf("misplaced(%s, %v) = %q, want one with %q", tt.room, tt.imports, got, tt.want)
+			}
+		})
+	}
+}
+
+func misplaced(room string, imports []string) (bad []string) {
+	if allowed, ok := annexOf(room); ok {
+		for _, imp := range imports {
+			if !slices.Contains(allowed, imp) && !strings.HasPrefix(imp, room+"/") {
+				bad = append(bad, room+" imports "+imp+"; the annex imports skills -> sdk -> abi only")
+			}
+		}
+		return bad
+	}
+	floor := floorOf(room)
+	if floor < 0 && !slices.Contains(testRooms, room) {
+		return []string{room + " is not in the floor plan; put it there on purpose or fold it into a room"}
+	}
+	for _, imp := range imports {
+		switch below := floorOf(imp); {
+		case slices.Contains(testRooms, room) && below >= 0:
+		case strings.HasPrefix(imp, room+"/") && below == floor:
+		case room == "cmd/sluice" && isData(imp):
+		case below < 0 || below >= floor:
+			bad = append(bad, room+" imports "+imp+"; imports go to a lower floor only")
+		}
+	}
+	return bad
+}
+
+// isData reports whether a package of the annex holds a skill's data layout,
+// which the command line needs to import that data: plain Go, no sdk.
+func isData(imp string) bool { return imp == "skills/airline/airdb" }
+
+func floorOf(room string) int {
+	return slices.IndexFunc(floors, func(rooms []string) bool { return slices.Contains(rooms, room) })
+}
+
+func annexOf(room string) ([]string, bool) {
+	if strings.HasPrefix(room, "skills/") {
+		return []string{"sdk", "sdk/skilltest", "abi"}, true
+	}
+	allowed, ok := annex[room]
+	return allowed, ok
+}
+
+// rooms gives the imports inside the module of every package below root,
+// over all build tags, without tests.
+func rooms(t *testing.T, root string) map[string][]string {
+	found := map[string][]string{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && file != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" || name == "zz_deps") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		room := path.Clean(filepath.ToSlash(rel))
+		found[room] = append(found[room], []string{}...)
+		for _, spec := range parsed.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if in, ok := strings.CutPrefix(name, module+"/"); ok {
+				found[room] = append(found[room], in)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

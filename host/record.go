@@ -1,0 +1,34 @@
+package host
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A RecordKind says what an audit record tells.
+type RecordKind string
+
+// Record kinds.
+const (
+	RecordIntent    RecordKind = "intent"    // the call is about to run
+	RecordOutcome   RecordKind = "outcome"   // it ended, well or not
+	RecordRefusal   RecordKind = "refusal"   // a step of the gate stopped it before it ran
+	RecordDuplicate RecordKind = "duplicate" // the stored outcome was given again
+	RecordRepair    RecordKind = "repair"    // the host mended its arguments
+	RecordRetry     RecordKind = "retry"     // an attempt failed and another follows
+	RecordNotice    RecordKind = "notice"    // the user was told something
+	RecordRelease   RecordKind = "release"   // a release was loaded or refused
+)
+
+// A Record is one entry of the audit log. Seq and Time are given by the store.
+type Record struct {
+	Seq     int64           `json:"seq"`
+	Time    time.Time       `json:"time"`
+	Session SessionRef      `json:"session"`
+	Call    CallID          `json:"call,omitempty"`
+	Kind    RecordKind      `json:"kind"`
+	Tool    string          `json:"tool,omitempty"`
+	Release string          `json:"release,omitempty"`
+	Key     Key             `json:"key,omitempty"`
+	Detail  json.RawMessage `json:"detail,omitempty"` // arguments, outcome, reason: by kind
+}
