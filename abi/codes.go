@@ -1,5 +1,7 @@
 package abi
 
+import "strings"
+
 // A Recovery is what the host does by itself about a problem.
 type Recovery int
 
@@ -44,6 +46,14 @@ func RowOf(c Code) Row {
 		}
 	}
 	return broken
+}
+
+// User gives the words for a user of a locale (BCP 47): Chinese or English.
+func (r Row) User(locale string) string {
+	if strings.HasPrefix(strings.ToLower(locale), "zh") {
+		return r.UserZH
+	}
+	return r.UserEN
 }
 
 // Codes gives the table: one row for each code, in the order of the codes.

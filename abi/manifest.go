@@ -1,6 +1,9 @@
 package abi
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // An Effect says whether a tool changes anything.
 type Effect string
@@ -117,10 +120,28 @@ type KVAccess struct {
 }
 
 // StateAccess lists the session state keys that may be read and written; a
-// key may end in ".*".
+// key may end in ".*". A key may declare a schema, inline or by file name, as a
+// tool's input does; expressions over it are then typed.
 type StateAccess struct {
-	Reads  []string `json:"reads,omitempty"`
-	Writes []string `json:"writes,omitempty"`
+	Reads   []string                   `json:"reads,omitempty"`
+	Writes  []string                   `json:"writes,omitempty"`
+	Schemas map[string]json.RawMessage `json:"schemas,omitempty"`
+}
+
+// MayRead reports whether the key is among the reads. A nil access allows
+// nothing.
+func (a *StateAccess) MayRead(key string) bool { return a != nil && matches(a.Reads, key) }
+
+// MayWrite reports whether the key is among the writes.
+func (a *StateAccess) MayWrite(key string) bool { return a != nil && matches(a.Writes, key) }
+
+func matches(patterns []string, key string) bool {
+	for _, p := range patterns {
+		if prefix, ok := strings.CutSuffix(p, "*"); p == key || ok && strings.HasSuffix(prefix, ".") && strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // MemoryUse lists the kinds of memories that may be recalled and remembered.

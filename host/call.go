@@ -56,6 +56,7 @@ type Outcome struct {
 	Call     CallID          `json:"call"`
 	Tool     string          `json:"tool"`
 	Release  string          `json:"release,omitempty"` // name@version
+	Tier     abi.Tier        `json:"tier,omitempty"`    // as the gate decided
 	Status   Status          `json:"status"`
 	Data     json.RawMessage `json:"data,omitempty"`
 	Preview  string          `json:"preview,omitempty"`

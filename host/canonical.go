@@ -116,6 +116,9 @@ func canonicalArray(b *bytes.Buffer, d *json.Decoder, depth int) error {
 }
 
 func canonicalNumber(text string) (string, error) {
+	if len(text) > 2*maxJSONExponent+len("-.e-999") {
+		return "", fmt.Errorf("number %.40s… has too large an exponent or too many digits", text)
+	}
 	if i := strings.IndexAny(text, "eE"); i >= 0 && len(strings.TrimLeft(text[i+1:], "+-0")) > 3 {
 		return "", fmt.Errorf("number %.40s has too large an exponent", text)
 	}
@@ -123,8 +126,12 @@ func canonicalNumber(text string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%.40s is not a number", text)
 	}
-	if r.IsInt() && len(r.Num().String()) <= maxJSONExponent {
-		return r.Num().String(), nil
+	if r.IsInt() {
+		plain := r.Num().String()
+		if len(strings.TrimPrefix(plain, "-")) > maxJSONExponent {
+			return "", fmt.Errorf("number %.40s has too large an exponent or too many digits", text)
+		}
+		return plain, nil
 	}
 	digits, exact := r.FloatPrec()
 	if !exact || digits > maxJSONExponent {

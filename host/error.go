@@ -15,8 +15,15 @@ type Error struct {
 	Cause   error // may be nil
 }
 
-// Fail makes an Error. The cause may be nil.
+// Fail makes an Error. The cause may be nil. A nil problem is that of the
+// cause: every Error has one.
 func Fail(op string, problem *abi.Problem, cause error) *Error {
+	if problem == nil {
+		problem = ProblemOf(cause)
+	}
+	if problem == nil {
+		problem = abi.NewProblem(abi.SystemFailure, "the host could not do this")
+	}
 	return &Error{Op: op, Problem: problem, Cause: cause}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -52,6 +53,9 @@ func (r SessionRef) Valid() error {
 func validID(name, id string) error {
 	if id == "" || len(id) > MaxIDBytes {
 		return fmt.Errorf("%s id has %d bytes; give 1 to %d", name, len(id), MaxIDBytes)
+	}
+	if !utf8.ValidString(id) {
+		return fmt.Errorf("%s id is not UTF-8", name)
 	}
 	for i := range len(id) {
 		if id[i] < 0x20 || id[i] == 0x7f {
@@ -105,4 +109,12 @@ func (in Intent) Key() (Key, error) {
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// CallIDFor gives the id of the index-th call of one message of a session. A
+// turn that is resumed gives its calls the ids that they had.
+func CallIDFor(session SessionRef, message, index int) CallID {
+	name := fmt.Sprintf("%q/%d/%d", []string{string(session.Tenant), string(session.User), string(session.Session)}, message, index)
+	id := uuid.NewSHA1(keySpace, []byte(name))
+	return CallID("call_" + hex.EncodeToString(id[:]))
 }
