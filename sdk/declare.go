@@ -1,0 +1,115 @@
+package sdk
+
+import (
+	"reflect"
+
+	"github.com/sluicehq/sluice/abi"
+)
+
+// Declared is what a declaration gives back, so that it can stand at package
+// level: var _ = sdk.Tool(...). It holds nothing.
+type Declared struct{}
+
+// declared is the skill of this program. Package variables are the only place
+// where a WebAssembly reactor, which has no main, can say what it offers; they
+// are set before the first call and only read afterwards.
+var declared skill
+
+// Skill declares the skill of this program: its name (lower-case words joined
+// by dots), its semantic version and one line about it for people. It must be
+// declared exactly once. Mistakes do not stop the program: they are all
+// reported by sluice_describe and by skilltest.
+func Skill(name, version, summary string, options ...SkillOption) Declared {
+	declared.declare(name, version, summary, options)
+	return Declared{}
+}
+
+// Tool declares one tool: its name (lower-case words joined by underscores)
+// and the handler that serves it. In is a struct, or a map with text keys, and
+// gives the input schema; Out gives the output schema, or is Result[T] and T
+// gives it. Tools keep the order in which they are declared.
+func Tool[In, Out any](name string, handler func(Call, In) (Out, error), options ...ToolOption) Declared {
+	declared.add(newTool(name, handler, options))
+	return Declared{}
+}
+
+// A skill is everything that one program declares.
+type skill struct {
+	count    int // how often Skill was called
+	manifest abi.Manifest
+	tools    []*tool
+}
+
+// A tool is one declared tool with its handler.
+type tool struct {
+	abi.Tool
+	in, out  reflect.Type
+	serve    func(c Call, args []byte) (any, error)
+	examples []example
+	faults   []string // what is wrong with the declaration
+}
+
+func (s *skill) declare(name, version, summary string, options []SkillOption) {
+	s.count++
+	s.manifest = abi.Manifest{Sluice: abi.Version, Name: name, Version: version, Summary: summary, ABI: abi.Version}
+	for _, o := range options {
+		o.applySkill(&s.manifest)
+	}
+}
+
+func (s *skill) add(t *tool) { s.tools = append(s.tools, t) }
+
+// find gives the tool of that name, or nil.
+func (s *skill) find(name string) *tool {
+	for _, t := range s.tools {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+func (s *skill) toolNames() []string {
+	names := make([]string, len(s.tools))
+	for i, t := range s.tools {
+		names[i] = t.Name
+	}
+	return names
+}
+
+func newTool[In, Out any](name string, handler func(Call, In) (Out, error), options []ToolOption) *tool {
+	t := &tool{Tool: abi.Tool{Name: name, Effect: abi.Read}, in: reflect.TypeFor[In](), out: dataType[Out]()}
+	for _, o := range options {
+		o.applyTool(t)
+	}
+	var start In
+	if err := fillDefaults(reflect.ValueOf(&start).Elem()); err != nil {
+		t.fault(err.Error())
+	}
+	if handler == nil {
+		t.fault("the handler is nil")
+	}
+	warm[In, Out]()
+	t.serve = func(c Call, args []byte) (any, error) {
+		in := start
+		if err := decodeArgs(args, &in); err != nil {
+			return nil, err
+		}
+		return handler(c, in)
+	}
+	return t
+}
+
+func (t *tool) fault(text string) { t.faults = append(t.faults, text) }
+
+// warm makes encoding/json build its caches for a tool's types now. They then
+// lie in the memory image that the host starts every call from, instead of
+// being built in each call. An author's own MarshalJSON may not like a zero
+// value; that is not a mistake, and loading goes on.
+func warm[In, Out any]() {
+	defer func() { _ = recover() }()
+	var in In
+	var out Out
+	_ = decodeArgs([]byte("{}"), &in)
+	_, _ = encode(out)
+}

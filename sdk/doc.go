@@ -1,0 +1,102 @@
+// Package sdk is what a skill is written with. An author writes typed handlers
+// and declares them; schemas, manifest, envelope, problems and host functions
+// follow from the Go types and the options. It imports package abi and the
+// standard library only.
+//
+//	package main
+//
+//	var _ = sdk.Skill("shop.pricing", "1.0.0", "Changes product prices.",
+//		sdk.Positioning("Use it to change the price of ONE product. Never for coupons."),
+//		sdk.KV("shop"))
+//
+//	var _ = sdk.Tool("set_price", setPrice,
+//		sdk.Summary("Change the price of one product."),
+//		sdk.Write, sdk.Idempotent, sdk.Targets("[args.sku]"),
+//		sdk.Example("把 1001 改到 89 元", NewPrice{SKU: "1001", Price: 89}))
+//
+//	type NewPrice struct {
+//		SKU   string  `json:"sku" desc:"the product's number" minlen:"1"`
+//		Price float64 `json:"price" min:"0.01"`
+//	}
+//
+//	func setPrice(c sdk.Call, in NewPrice) (Product, error) {
+//		var p Product
+//		found, err := sdk.KVGetJSON(c, "product/"+in.SKU, &p)
+//		if err != nil {
+//			return p, err
+//		}
+//		if !found {
+//			return p, sdk.Refuse(abi.NotFound, "there is no product %q", in.SKU).WithField("sku")
+//		}
+//		p.Price = in.Price
+//		return p, sdk.KVPutJSON(c, "product/"+in.SKU, p)
+//	}
+//
+//	func main() {} // never runs: the host calls the handlers
+//
+// Declarations are package variables, never init functions. A mistake in them
+// does not stop the program; every one is listed by sluice_describe, which
+// `sluice skill build` runs, and by sdk/skilltest.
+//
+// # Build and test
+//
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -buildvcs=false -ldflags='-s -w' -o skill.wasm .
+//	go test .
+//
+// The same code builds and is tested natively: see package sdk/skilltest,
+// which runs handlers and examples in memory under the limits of the host.
+//
+// # Types and tags
+//
+// Arguments are a struct. A field with omitempty or omitzero, or a pointer, is
+// optional; every other is required; no others are accepted. Results may have
+// any type that has a form in JSON except one that contains itself. Struct
+// tags say the rest, of arguments and of results:
+//
+//	desc:"text"                 what the field means, for the model
+//	enum:"a,b"                  the values that it may have
+//	min:"0.01" max:"9"          bounds of a number
+//	minlen:"1" maxlen:"64"      bounds of a text's or a list's length
+//	pattern:"^[0-9]+$"          a regular expression for a text
+//	default:"x"                 of an optional argument; the handler finds it filled in
+//
+// For a list, enum, min, max and pattern are about its items. The host checks
+// arguments against the schema before the handler runs. In a result, a list, a
+// map or a pointer without omitempty may be null, as encoding/json writes nil;
+// give an empty list instead, which is easier on the model.
+//
+// # How a handler ends
+//
+// It returns data, or an error. Refuse, BadArgument and Unavailable make the
+// errors that a model can act on; an error of a host function may be returned
+// as it is. Any other error counts as a passing failure of the system and is
+// tried again: its text goes to the log, never to the model. A panic is
+// answered as a trap, and ends the skill's use in the conversation. Nothing
+// that a call wrote is kept unless it succeeds.
+//
+// # Host functions
+//
+// KVGet and its kin are imports of the module, each linked in only when a
+// handler reaches it, so that what a skill can do is readable from its binary.
+// FactOf and StateOf read what the host sent along and cost nothing.
+//
+// # Life of an invocation
+//
+//  1. The host calls sluice_invoke; the envelope is read as an abi.Invocation.
+//     One that cannot be read, or has another version, is refused (4xxx).
+//  2. The tool is found by name; an unknown one is refused with the nearest.
+//  3. The arguments are read strictly into a value that holds the defaults.
+//     What does not fit is refused with the field's path (4xxx).
+//  4. The handler runs; its panic is caught.
+//  5. Its data, or the problem of its error, becomes an abi.Reply, which is
+//     given back as the output. The export itself always returns 0.
+//
+// # Life of a description
+//
+//  1. The host calls sluice_describe, at build time.
+//  2. Names, options and limits are checked, the schemas are made from the
+//     types, the examples are written as JSON.
+//  3. The abi.Manifest is given back as the output, without module, sha256 and
+//     size. If anything is wrong, the export returns 1 and Extism's error is
+//     an abi.Problem as JSON that lists every mistake.
+package sdk
