@@ -1,0 +1,11 @@
+// Shop.pricing is the skill that quotes and changes the price of one product.
+// It reads and writes product/<sku>, of which it changes the price alone.
+//
+// # Life of a price change
+//
+//  1. The host fetches the fact "price" by quote; more than 30 % down waits
+//     for a person's yes.
+//  2. The product is read; where there is none the nearest are named.
+//  3. Currency, decimals and the product's floor are checked, in cents.
+//  4. The product is written back. The same call again gives the same.
+package main
