@@ -1,0 +1,224 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	extism "github.com/extism/go-sdk"
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
+	"github.com/tetratelabs/wazero"
+)
+
+// A peer runs a module under the reference host.
+type peer struct{ plugin *extism.CompiledPlugin }
+
+// peerResult is what the reference host gives.
+type peerResult struct {
+	output []byte
+	exit   uint32
+	err    error
+	logs   []sandbox.Log
+}
+
+// newPeer compiles a module for the reference host. With a time-out its machine
+// code is the same as ours, and is taken from where a warmed module has it.
+func newPeer(t testing.TB, wasm []byte, config map[string]string, timeoutMS uint64) peer {
+	t.Helper()
+	cache := wazero.NewCompilationCache()
+	if warm := filepath.Join(sandboxtest.CacheDir(t), host.Digest(wasm)); timeoutMS > 0 && isDir(warm) {
+		var err error
+		if cache, err = wazero.NewCompilationCacheWithDir(warm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plugin, err := extism.NewCompiledPlugin(context.Background(),
+		extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: wasm}}, Config: config, Timeout: timeoutMS},
+		extism.PluginConfig{EnableWasi: true, RuntimeConfig: wazero.NewRuntimeConfig().WithCompilationCache(cache)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(plugin.Close(context.Background()), cache.Close(context.Background())) })
+	return peer{plugin}
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+func (p peer) call(t testing.TB, export string, input []byte) (res peerResult) {
+	t.Helper()
+	instance, err := p.plugin.Instance(context.Background(), extism.PluginInstanceConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer instance.Close(context.Background())
+	instance.SetLogger(func(level extism.LogLevel, text string) {
+		if !strings.HasPrefix(text, "Calling ") && !strings.HasPrefix(text, "Initializing ") {
+			res.logs = append(res.logs, sandbox.Log{Level: strings.ToLower(level.String()), Text: text})
+		}
+	})
+	res.exit, res.output, res.err = instance.CallWithContext(context.Background(), export, input)
+	return res
+}
+
+func TestGoGuestsBehaveAsUnderTheReferenceHost(t *testing.T) {
+	extism.SetLogLevel(extism.LogLevelTrace)
+	wasm := sandboxtest.Build(t, "host/sandbox/testdata/pdk")
+	config := map[string]string{"shop": "货架 7", "empty": ""}
+	ours := pdk(t, abi.Limits{})
+	theirs := newPeer(t, wasm, config, 60_000)
+
+	large := bytes.Repeat([]byte("0123456789abcde"), 100<<10/15)
+	for _, tt := range []struct {
+		export string
+		inputs [][]byte
+	}{
+		{"echo", [][]byte{nil, []byte("x"), []byte("1234567"), []byte("12345678"), []byte("123456789"), []byte(`{"价格":"8.5"}`), {0, 0xff, 0xfe}, large}},
+		{"empty", [][]byte{nil, []byte("ignored")}},
+		{"empty_output", [][]byte{nil}},
+		{"output_twice", [][]byte{nil}},
+		{"fail", [][]byte{nil}},
+		{"fail_with_output", [][]byte{nil}},
+		{"fail_silently", [][]byte{nil}},
+		{"error_but_zero", [][]byte{nil}},
+		{"error_cleared", [][]byte{nil}},
+		{"long_error", [][]byte{nil}},
+		{"logs", [][]byte{nil}},
+		{"produce", [][]byte{[]byte("0"), []byte("1"), []byte("65535"), []byte("102400"), []byte("1000000"), []byte("not a number")}},
+		{"config", [][]byte{nil}},
+		{"vars", [][]byte{nil}},
+		{"blocks", [][]byte{nil, []byte("moves all blocks"), large}},
+	} {
+		for i, input := range tt.inputs {
+			t.Run(fmt.Sprint(tt.export, i), func(t *testing.T) {
+				got := ours.Call(context.Background(), sandbox.Request{Export: tt.export, Input: input, Config: config})
+				want := theirs.call(t, tt.export, input)
+				compare(t, got, want)
+			})
+		}
+	}
+}
+
+// compare holds one call here against the same one under the reference host.
+func compare(t *testing.T, got sandbox.Result, want peerResult) {
+	t.Helper()
+	if !bytes.Equal(got.Output, want.output) {
+		t.Errorf("output is %.200q, under the reference %.200q", got.Output, want.output)
+	}
+	if got.Exit != want.exit {
+		t.Errorf("exit is %d, under the reference %d", got.Exit, want.exit)
+	}
+	text := ""
+	if want.err != nil {
+		text = want.err.Error()
+	}
+	if got.GuestError != text {
+		t.Errorf("error is %.200q, under the reference %.200q", got.GuestError, text)
+	}
+	if failed := got.Problem != nil; failed != (want.err != nil || want.exit != 0) {
+		t.Errorf("problem is %v, under the reference %v with exit %d", got.Problem, want.err, want.exit)
+	}
+	if got.Problem != nil && (got.Problem.Code != abi.GuestExit || !strings.Contains(got.Problem.Message, text[:min(len(text), 1000)])) {
+		t.Errorf("problem is %v, want the guest's exit with its error", got.Problem)
+	}
+	if !slices.Equal(got.Logs, want.logs) {
+		t.Errorf("logs are %q, under the reference %q", got.Logs, want.logs)
+	}
+}
+
+func TestTrapsAreThoseOfTheReferenceHost(t *testing.T) {
+	for name, build := range map[string]func() *module{
+		"unreachable":                 func() *module { return newModule().export("run", unreachable) },
+		"integer divide by zero":      func() *module { return newModule().export("run", i32c(1), i32c(0), i32div) },
+		"out of bounds memory access": func() *module { return newModule().export("run", i32c(-8), i32load) },
+		"stack overflow": func() *module {
+			return newModule().export("run", callf(0), i32c(1), i32add)
+		},
+		"invalid table access": func() *module {
+			m := newModule()
+			m.pages, m.extra = -1, slices.Concat([]byte{4}, vector([]byte{1, 0x70, 0, 1}))
+			t := m.typeOf(nil, nil)
+			return m.export("run", i32c(0), append([]byte{0x11}, uleb(t)...), []byte{0}, i32c(0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := build()
+			got := load(t, m, abi.Limits{}).Call(context.Background(), sandbox.Request{Export: "run"})
+			want := newPeer(t, m.bytes(), nil, 60_000).call(t, "run", nil)
+			if want.err == nil || !strings.Contains(want.err.Error(), name) {
+				t.Fatalf("the reference gives %v", want.err)
+			}
+			if got.Problem == nil || got.Problem.Code != abi.Trap || !strings.Contains(got.Problem.Message, name) || strings.Contains(got.Problem.Message, "\n") {
+				t.Errorf("got %v, want a trap in one line", got.Problem)
+			}
+			if len(got.Logs) != 1 || got.Logs[0].Level != sandbox.LevelHost {
+				t.Errorf("logs are %q, want the stack for operators", got.Logs)
+			}
+		})
+	}
+}
+
+// What is not as under the reference host, on purpose; doc.go lists the same.
+func TestDifferencesFromTheReferenceHost(t *testing.T) {
+	extism.SetLogLevel(extism.LogLevelTrace)
+	goMade := sandboxtest.Build(t, "host/sandbox/testdata/pdk")
+	hand := func(f func(m *module, a abiImports)) []byte {
+		m := newModule()
+		f(m, m.abi())
+		return m.bytes()
+	}
+	run := func(body func(a abiImports) [][]byte) []byte {
+		return hand(func(m *module, a abiImports) { m.export("run", slices.Concat(body(a)...), i32c(0)) })
+	}
+	for _, tt := range []struct {
+		name   string
+		wasm   []byte
+		export string
+		theirs string // part of the reference's error; "" is success
+		ours   abi.Code
+	}{
+		{"http_request is refused for good, not for its host", goMade, "http", "is not allowed", abi.NotGranted},
+		{"too many variables are a limit, not a trap", goMade, "vars_too_many", "Variable store is full", abi.QuotaReached},
+		{"an exit with 0 in the middle is no success", hand(func(m *module, _ abiImports) {
+			exit := m.imported("wasi_snapshot_preview1", "proc_exit", []byte{i32t}, nil)
+			m.export("run", i32c(0), callf(exit), i32c(0))
+		}), "run", "", abi.GuestExit},
+		{"an output outside the blocks is not dropped", run(func(a abiImports) [][]byte {
+			return [][]byte{i64c(1 << 20), i64c(10), callf(a.outputSet)}
+		}), "run", "", abi.BadHostCall},
+		{"an error outside the blocks is not dropped", run(func(a abiImports) [][]byte {
+			return [][]byte{i64c(1 << 33), callf(a.errorSet)}
+		}), "run", "", abi.BadHostCall},
+		{"a store outside the memory names the call", run(func(a abiImports) [][]byte {
+			return [][]byte{i64c(1 << 30), i64c(10), callf(a.store64)}
+		}), "run", "could not write value", abi.BadHostCall},
+		{"a store at 4 GiB does not wrap around", run(func(a abiImports) [][]byte {
+			return [][]byte{i64c(1<<32 + 100), i64c(10), callf(a.store64)}
+		}), "run", "", abi.BadHostCall},
+		{"a block that cannot be had ends the call", run(func(a abiImports) [][]byte {
+			return [][]byte{i64c(1 << 40), callf(a.alloc), drop}
+		}), "run", "", abi.OutOfMemory},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := newPeer(t, tt.wasm, nil, 60_000).call(t, tt.export, nil)
+			if (want.err == nil) != (tt.theirs == "") || want.err != nil && !strings.Contains(want.err.Error(), tt.theirs) {
+				t.Errorf("the reference gives %v, want %q", want.err, tt.theirs)
+			}
+			got := sandboxtest.Load(t, tt.wasm, patient(abi.Limits{})).Call(context.Background(), sandbox.Request{Export: tt.export})
+			if got.Problem == nil || got.Problem.Code != tt.ours || got.Output != nil {
+				t.Errorf("we give %v and %q, want code %d", got.Problem, got.Output, tt.ours)
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// A Module is loaded code with the limits of its calls. It is safe for
+// concurrent use.
+type Module struct {
+	sandbox *Sandbox
+	code    *code
+	limits  abi.Limits
+
+	mu     sync.Mutex
+	users  int           // running calls, and 1 until Close; guarded by mu
+	closed bool          // guarded by mu
+	gone   chan struct{} // closed when the last user has left
+	err    error         // of giving the code back; set before gone is closed
+}
+
+func newModule(s *Sandbox, c *code, limits abi.Limits) *Module {
+	return &Module{sandbox: s, code: c, limits: limits, users: 1, gone: make(chan struct{})}
+}
+
+// A Request is one call.
+type Request struct {
+	Export    string     // of signature () -> i32
+	Input     []byte     // what the guest reads as its input; not kept
+	Functions []Function // granted for this call; the first of a name counts
+	// Deadline shrinks the module's own deadline. 0 leaves it; a negative one
+	// has passed already.
+	Deadline time.Duration
+	Now      time.Time // where the guest's clock stands
+	Clock    bool      // gives the guest the host's clock instead
+	Seed     [32]byte  // of the guest's random bytes
+	Random   bool      // gives the guest the system's random bytes instead
+	Config   map[string]string
+}
+
+// A Result is what a call gave and what it cost.
+type Result struct {
+	// Output is what the guest gave. Beside a Problem it is nil, except where
+	// the export returned non-zero: then it is what the guest had to say.
+	Output     []byte
+	Problem    *abi.Problem // why the call failed; nil where it did not
+	GuestError string       // the error text that the guest set, if any, cut at 64 KiB
+	Exit       uint32       // what the export returned, or the guest's exit code
+	Logs       []Log        // in order, up to limits.logs
+	LogsCut    int          // bytes of log text that were left out
+	Usage      host.Usage   // Fuel is 0: calls are not metered
+}
+
+// Call runs one export in an instance of its own and throws the instance away.
+// It never panics and never fails otherwise than by Result.Problem:
+//
+//	abi.MissingExport  no such export, or of another signature
+//	abi.InputLimit     the input is larger than its limit
+//	abi.OutputLimit    the output is; none of it is given
+//	abi.OutOfMemory    the guest died after memory was refused, or has too many blocks
+//	abi.Deadline       the deadline passed, or that of ctx
+//	abi.Cancelled      ctx was cancelled
+//	abi.QuotaReached   too many host calls, bytes through them, or variables
+//	abi.BadHostCall    the guest gave Extism's ABI something that is not a block
+//	abi.NotGranted     the guest asked for Extism's http_request
+//	abi.Trap           the guest trapped
+//	abi.GuestExit      the export returned non-zero, set an error, or the guest ended its process
+//	abi.SystemFailure  the module is closed
+//	abi.HostBug        a host function panicked; LevelHost of the logs tells more
+//
+// The export abi.ExportABI returns a version, which is no failure. Calls may
+// run at once. Whether one is safe to repeat depends on what its Functions do.
+func (m *Module) Call(ctx context.Context, req Request) Result {
+	if !m.enter() {
+		return Result{Problem: abi.NewProblem(abi.SystemFailure, "the module is closed; load it again")}
+	}
+	defer m.leave()
+	return newCall(m, &req).run(ctx)
+}
+
+// Close waits for running calls and gives the code back. Calls after it are
+// refused. If ctx ends first, Close gives its error, and the last call closes.
+// It may be repeated.
+func (m *Module) Close(ctx context.Context) error {
+	m.mu.Lock()
+	first := !m.closed
+	m.closed = true
+	m.mu.Unlock()
+	if first {
+		m.leave()
+	}
+	select {
+	case <-m.gone:
+		return m.err
+	case <-ctx.Done():
+		return fmt.Errorf("calls are still running in module %s: %w", m.code.digest, ctx.Err())
+	}
+}
+
+func (m *Module) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.users++
+	return true
+}
+
+func (m *Module) leave() {
+	m.mu.Lock()
+	m.users--
+	last := m.users == 0
+	m.mu.Unlock()
+	if !last {
+		return
+	}
+	m.err = m.sandbox.forget(m)
+	close(m.gone)
+}
+
+// Digest gives the SHA-256 of the module's bytes in hex.
+func (m *Module) Digest() string { return m.code.digest }
+
+// Limits gives the limits that hold for its calls: no field is zero.
+func (m *Module) Limits() abi.Limits { return m.limits }
+
+// Has reports whether the module has an export that can be called: a function
+// without parameters that returns an i32.
+func (m *Module) Has(export string) bool {
+	f, ok := m.code.exports[export]
+	return ok && len(f.ParamTypes()) == 0 && slices.Equal(f.ResultTypes(), types(api.ValueTypeI32))
+}
+
+// Imports gives the host functions of abi.NamespaceHost that the module
+// imports, sorted: what it can do at most.
+func (m *Module) Imports() []string { return slices.Clone(m.code.imports) }

@@ -1,0 +1,216 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// Config says where compiled code is kept and what no module may exceed.
+type Config struct {
+	// CacheDir is the folder of compiled code, which only the host may write.
+	// It is made if it is missing; "" keeps the code in memory only.
+	CacheDir string
+	// ModuleBytes is the size of the largest module; 0 is
+	// abi.ModuleBytesDefault, and it is at most abi.ModuleBytesCeiling.
+	ModuleBytes abi.Size
+	// Ceiling is what no module's limits may exceed. A zero field is that of
+	// abi.CeilingLimits, and none may exceed it.
+	Ceiling abi.Limits
+}
+
+// A Sandbox loads modules. One per process is enough; it is safe for
+// concurrent use.
+type Sandbox struct {
+	cfg       Config
+	disk      codeCache
+	offer     offer
+	compiling chan struct{} // holds the running compilations
+
+	mu      sync.Mutex
+	closed  bool             // guarded by mu
+	codes   map[string]*code // by digest; guarded by mu
+	modules map[*Module]bool // guarded by mu
+}
+
+// New makes a sandbox. It fails, with abi.BadValue, for a setting above its
+// ceiling, and where CacheDir cannot be made or read. A cache that is lost
+// later makes loading slower and nothing else.
+func New(cfg Config) (*Sandbox, error) {
+	ceiling := abi.CeilingLimits()
+	cfg.ModuleBytes = orSize(cfg.ModuleBytes, abi.ModuleBytesDefault)
+	cfg.Ceiling = cfg.Ceiling.WithDefaults(ceiling)
+	over := cfg.Ceiling.Exceeds(ceiling)
+	if cfg.ModuleBytes < 0 || cfg.ModuleBytes > abi.ModuleBytesCeiling {
+		over = append(over, fmt.Sprintf("module size: %v is not in 1 to %v", cfg.ModuleBytes, abi.ModuleBytesCeiling))
+	}
+	if cfg.Ceiling.Memory < abi.PageBytes {
+		over = append(over, fmt.Sprintf("memory: %v is less than one page of %v", cfg.Ceiling.Memory, abi.PageBytes))
+	}
+	if len(over) > 0 {
+		return nil, host.Fail("sandbox.New", abi.NewProblem(abi.BadValue, "the sandbox cannot be set up so: %s", strings.Join(over, "; ")), nil)
+	}
+	disk, err := openCache(cfg.CacheDir)
+	if err != nil {
+		return nil, host.Fail("sandbox.New", abi.NewProblem(abi.BadValue, "the folder of compiled code cannot be used; give one that can be made and read, or none"), err)
+	}
+	offer, err := newOffer(context.Background())
+	if err != nil {
+		return nil, host.Fail("sandbox.New", abi.NewProblem(abi.HostBug, "the engine does not start"), err)
+	}
+	return &Sandbox{
+		cfg: cfg, disk: disk, offer: offer, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		codes: map[string]*code{}, modules: map[*Module]bool{},
+	}, nil
+}
+
+func orSize(v, d abi.Size) abi.Size {
+	if v == 0 {
+		return d
+	}
+	return v
+}
+
+// Load makes a module ready to be called. Bytes that are already loaded, or
+// are being loaded, are not compiled again. The bytes must not be changed, even
+// after ctx ended; they are not kept.
+//
+// Zero limits are the defaults, and the ceiling wins over both; memory is
+// rounded up to whole pages. An error carries a problem:
+//
+//	abi.ModuleTooLarge  larger than Config.ModuleBytes
+//	abi.CorruptModule   not WebAssembly, cut off, invalid, or of a feature that is not run
+//	abi.UnknownImport   it imports what the host does not have: all of it is named
+//	abi.OutOfMemory     it starts with more memory than its limit
+//	abi.BadValue        limits that cannot be: negative, or memory of less than a page
+//	abi.Deadline        the deadline of ctx passed before the module was ready
+//	abi.Cancelled       ctx was cancelled before the module was ready
+//	abi.SystemFailure   the sandbox is closed
+//
+// A module that was loaded must be closed. Loading is safe to repeat.
+func (s *Sandbox) Load(ctx context.Context, wasm []byte, limits abi.Limits) (*Module, error) {
+	if len(wasm) > int(s.cfg.ModuleBytes) {
+		return nil, fail(abi.NewProblem(abi.ModuleTooLarge, "the module has %d bytes and may have %d (%v); leave out what it does not need, or raise the host's setting",
+			len(wasm), int(s.cfg.ModuleBytes), s.cfg.ModuleBytes), nil)
+	}
+	limits, p := s.effective(limits)
+	if p != nil {
+		return nil, fail(p, nil)
+	}
+	c, err := s.acquire(ctx, wasm)
+	if err != nil {
+		return nil, err
+	}
+	if p := c.outline.fits(limits); p != nil {
+		return nil, errors.Join(fail(p, nil), s.release(ctx, c))
+	}
+	m := newModule(s, c, limits)
+	s.mu.Lock()
+	closed := s.closed
+	s.modules[m] = true
+	s.mu.Unlock()
+	if closed {
+		return nil, errors.Join(fail(sandboxClosed(), nil), m.Close(context.WithoutCancel(ctx)))
+	}
+	return m, nil
+}
+
+func sandboxClosed() *abi.Problem { return abi.NewProblem(abi.SystemFailure, "the sandbox is closed") }
+
+// effective gives the limits that hold for a module.
+func (s *Sandbox) effective(l abi.Limits) (abi.Limits, *abi.Problem) {
+	l = l.WithDefaults(abi.DefaultLimits())
+	for _, wrong := range l.Exceeds(s.cfg.Ceiling) {
+		if strings.Contains(wrong, "negative") {
+			return l, abi.NewProblem(abi.BadValue, "limits.%s; leave it out for the default", wrong)
+		}
+	}
+	if l.Memory < abi.PageBytes {
+		return l, abi.NewProblem(abi.BadValue, "limits.memory is %v, less than one page of %v; a Go skill needs about 4MiB", l.Memory, abi.PageBytes)
+	}
+	c := s.cfg.Ceiling
+	pages := min((l.Memory+abi.PageBytes-1)/abi.PageBytes, c.Memory/abi.PageBytes)
+	return abi.Limits{
+		Fuel: min(l.Fuel, c.Fuel), Memory: pages * abi.PageBytes, Deadline: min(l.Deadline, c.Deadline),
+		Input: min(l.Input, c.Input), Output: min(l.Output, c.Output), Logs: min(l.Logs, c.Logs),
+	}, nil
+}
+
+// acquire gives the code of a module, which the caller must release. Whoever
+// is first has it made; the others wait.
+func (s *Sandbox) acquire(ctx context.Context, wasm []byte) (*code, error) {
+	digest := host.Digest(wasm)
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, fail(sandboxClosed(), nil)
+	}
+	c := s.codes[digest]
+	if c == nil {
+		making, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		c = &code{digest: digest, done: make(chan struct{}), cancel: cancel}
+		s.codes[digest] = c
+		go s.prepare(making, c, wasm)
+	}
+	c.users++
+	s.mu.Unlock()
+
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		go s.release(ctx, c) // which waits for the making to stop; nothing was made, so nothing fails
+		return nil, fail(host.ProblemOf(ctx.Err()), ctx.Err())
+	}
+	if c.err != nil {
+		return nil, errors.Join(c.err, s.release(ctx, c))
+	}
+	return c, nil
+}
+
+// release gives a code back. The last one closes it, and stops its making.
+func (s *Sandbox) release(ctx context.Context, c *code) error {
+	s.mu.Lock()
+	c.users--
+	last := c.users == 0
+	if last {
+		delete(s.codes, c.digest)
+	}
+	s.mu.Unlock()
+	if !last {
+		return nil
+	}
+	c.cancel()
+	<-c.done
+	return c.close(context.WithoutCancel(ctx))
+}
+
+// Close closes every module and refuses new ones. It waits for running calls
+// as Module.Close does. It may be repeated.
+func (s *Sandbox) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	open := make([]*Module, 0, len(s.modules))
+	for m := range s.modules {
+		open = append(open, m)
+	}
+	s.mu.Unlock()
+	var err error
+	for _, m := range open {
+		err = errors.Join(err, m.Close(ctx))
+	}
+	return err
+}
+
+// forget gives the code of a closed module back.
+func (s *Sandbox) forget(m *Module) error {
+	s.mu.Lock()
+	delete(s.modules, m)
+	s.mu.Unlock()
+	return s.release(context.Background(), m.code)
+}
