@@ -1,0 +1,61 @@
+package state
+
+// queries are the statements of the store, in the words of one dialect.
+type queries struct {
+	saveState, stateVersion, loadState, listState, sessions string
+
+	kvRow, kvStamp, kvRange, kvRangeKeys, kvRangeStamps, kvAny, putKV, removeKV string
+
+	kvTenant, kvTenantHeld, kvTenantLocked, putKVTenant string
+
+	claim, makeClaim, takeClaim, settleClaim, releaseClaim string
+
+	addRecord, records string
+}
+
+const (
+	whereSession = " WHERE tenant_id = ? AND user_id = ? AND session_id = ?"
+	whereKV      = " FROM kv WHERE tenant_id = ? AND namespace = ?"
+	ofKV         = whereKV + " AND kv_key = ?"
+	rangeOfKV    = whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?"
+	ofTenant     = "SELECT parent_id, depth, sealed FROM kv_tenant WHERE tenant_id = ?"
+	ofClaim      = whereSession + " AND claim_key = ?"
+	ofHolder     = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0"
+)
+
+func newQueries(d dialect) queries {
+	return queries{
+		saveState: d.upsert("agent_session", []string{"tenant_id", "user_id", "session_id", "state_key"},
+			[]string{"version", "deleted", "updated_at", "value"}),
+		stateVersion: "SELECT version, deleted FROM agent_session" + whereSession + " AND state_key = ?" + d.lock,
+		loadState:    "SELECT state_key, version, updated_at, value FROM agent_session" + whereSession + " AND deleted = 0 AND state_key IN (%s)",
+		listState: "SELECT state_key, version, updated_at, value FROM agent_session" + whereSession +
+			" AND state_key >= ? AND state_key < ? AND deleted = 0 ORDER BY state_key LIMIT ?",
+		sessions: "SELECT DISTINCT session_id FROM agent_session WHERE tenant_id = ? AND user_id = ? AND session_id > ? AND deleted = 0 ORDER BY session_id LIMIT ?",
+
+		kvRow:         "SELECT stamp, deleted, value" + ofKV,
+		kvStamp:       "SELECT stamp" + ofKV + d.hold,
+		kvRange:       "SELECT kv_key, stamp, deleted, value" + rangeOfKV,
+		kvRangeKeys:   "SELECT kv_key, stamp, deleted" + rangeOfKV,
+		kvRangeStamps: "SELECT kv_key, stamp" + whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?" + d.hold,
+		kvAny:         "SELECT stamp FROM kv WHERE tenant_id = ? LIMIT 1" + d.lock,
+		putKV:         d.upsert("kv", []string{"tenant_id", "namespace", "kv_key"}, []string{"stamp", "deleted", "value"}),
+		removeKV:      "DELETE" + ofKV,
+
+		kvTenant:       ofTenant,
+		kvTenantHeld:   ofTenant + d.hold,
+		kvTenantLocked: ofTenant + d.lock,
+		putKVTenant:    d.upsert("kv_tenant", []string{"tenant_id"}, []string{"parent_id", "depth", "sealed"}),
+
+		claim: "SELECT digest, call_id, done, lease_until, outcome FROM agent_claim" + ofClaim + d.lock,
+		makeClaim: "INSERT INTO agent_claim (tenant_id, user_id, session_id, claim_key, digest, call_id, owner_id, done, lease_until, updated_at, outcome) VALUES (" +
+			marks(11) + ")",
+		takeClaim:    "UPDATE agent_claim SET call_id = ?, owner_id = ?, lease_until = ?, updated_at = ?" + ofClaim + " AND done = 0",
+		settleClaim:  "UPDATE agent_claim SET done = 1, lease_until = 0, updated_at = ?, outcome = ?" + ofHolder,
+		releaseClaim: "DELETE FROM agent_claim" + ofHolder,
+
+		addRecord: "INSERT INTO audit_record (recorded_at, tenant_id, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail) VALUES (" + marks(10) + ")",
+		records: "SELECT seq, recorded_at, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail FROM audit_record" +
+			" WHERE tenant_id = ? AND seq > ?%s ORDER BY seq LIMIT ?",
+	}
+}

@@ -1,0 +1,172 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// maxKinds bounds the kinds of one filter; there are fewer than that.
+const maxKinds = 32
+
+// Record keeps audit records, durably, all or none. The store gives Seq and
+// Time. A record needs a tenant and a kind; user, session and call may be empty
+// where there is none.
+func (s *Store) Record(ctx context.Context, records ...host.Record) error {
+	const op = "state.Record"
+	records, err := checkRecords(host.SessionRef{}, records)
+	if err != nil {
+		return s.fail(ctx, op, err)
+	}
+	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
+		return s.addRecords(ctx, ex, at, records)
+	})
+}
+
+// checkRecords gives the records with the session of their call where they
+// have none. Nobody writes into another tenant's log.
+func checkRecords(session host.SessionRef, records []host.Record) ([]host.Record, error) {
+	if len(records) > MaxRecords {
+		return nil, badValue("%d records at once; at most %d are kept", len(records), MaxRecords)
+	}
+	records = slices.Clone(records)
+	for i := range records {
+		r := &records[i]
+		if r.Session == (host.SessionRef{}) {
+			r.Session = session
+		}
+		if session.Tenant != "" && r.Session.Tenant != session.Tenant {
+			return nil, badValue("a record of tenant %q with a call of tenant %q", r.Session.Tenant, session.Tenant)
+		}
+		r.Tool = fit(r.Tool)
+		if err := checkRecord(*r); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+// fit makes text that a model wrote fit its column. A record that says how bad
+// the text is must not fail because of it.
+func fit(text string) string {
+	text = text[:min(len(text), abi.KeyBytes)]
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
+}
+
+func checkRecord(r host.Record) error {
+	for _, id := range []struct {
+		name, value string
+		most        int
+	}{
+		{"record's user id", string(r.Session.User), host.MaxIDBytes},
+		{"record's session id", string(r.Session.Session), host.MaxIDBytes},
+		{"record's call id", string(r.Call), host.MaxIDBytes},
+		{"record's key", string(r.Key), host.MaxIDBytes},
+		{"record's release", r.Release, abi.KeyBytes},
+	} {
+		if err := checkText(id.name, id.value, id.most); err != nil {
+			return err
+		}
+	}
+	if err := checkID("record's tenant id", string(r.Session.Tenant)); err != nil {
+		return err
+	}
+	if err := checkID("record's kind", string(r.Kind)); err != nil {
+		return err
+	}
+	if r.Detail == nil {
+		return nil
+	}
+	return checkDocument("record's detail", r.Detail)
+}
+
+func (s *Store) addRecords(ctx context.Context, ex *executor, at time.Time, records []host.Record) error {
+	for _, r := range records {
+		_, err := ex.exec(ctx, s.queries.addRecord, at.UnixMicro(),
+			string(r.Session.Tenant), string(r.Session.User), string(r.Session.Session), string(r.Call),
+			string(r.Kind), r.Tool, r.Release, string(r.Key), bytesOf(r.Detail))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A RecordFilter says which records of a tenant are wanted. Empty fields,
+// also those of Session, want all.
+type RecordFilter struct {
+	Session  host.SessionRef // its tenant may be empty
+	Call     host.CallID
+	Kinds    []host.RecordKind
+	AfterSeq int64
+	Limit    int // 0 means MaxPage, the most
+}
+
+// Records gives records in the order of their Seq, from the first one greater
+// than AfterSeq. Seqs rise in the order of the commits and have gaps. A list may
+// end early because of its size: only an empty one is the end.
+func (s *Store) Records(ctx context.Context, tenant host.TenantID, f RecordFilter) ([]host.Record, error) {
+	const op = "state.Records"
+	where, args, err := f.where(tenant)
+	if err != nil {
+		return nil, s.fail(ctx, op, err)
+	}
+	var records []host.Record
+	size := 0
+	args = append(args, pageLimit(f.Limit))
+	err = s.reader.each(ctx, fmt.Sprintf(s.queries.records, where), args, func(rows *sql.Rows) (bool, error) {
+		r, err := scanRecord(rows)
+		r.Session.Tenant = tenant
+		records = append(records, r)
+		size += len(r.Detail)
+		return size < maxPageBytes, err
+	})
+	if err != nil {
+		return nil, s.fail(ctx, op, err)
+	}
+	return records, nil
+}
+
+func (f RecordFilter) where(tenant host.TenantID) (where string, args []any, err error) {
+	if f.Session.Tenant != "" && f.Session.Tenant != tenant {
+		return "", nil, badValue("records of tenant %q with a session of tenant %q", tenant, f.Session.Tenant)
+	}
+	if len(f.Kinds) > maxKinds {
+		return "", nil, badValue("%d kinds of records at once; at most %d can be wanted", len(f.Kinds), maxKinds)
+	}
+	args = []any{string(tenant), f.AfterSeq}
+	for _, part := range []struct{ column, value string }{
+		{"user_id", string(f.Session.User)}, {"session_id", string(f.Session.Session)}, {"call_id", string(f.Call)},
+	} {
+		if part.value != "" {
+			where += " AND " + part.column + " = ?"
+			args = append(args, part.value)
+		}
+	}
+	if len(f.Kinds) > 0 {
+		where += " AND kind IN (" + marks(len(f.Kinds)) + ")"
+		for _, kind := range f.Kinds {
+			args = append(args, string(kind))
+		}
+	}
+	return where, args, checkID("tenant id", string(tenant))
+}
+
+func scanRecord(rows *sql.Rows) (r host.Record, err error) {
+	var at int64
+	var detail []byte
+	err = rows.Scan(&r.Seq, &at, (*string)(&r.Session.User), (*string)(&r.Session.Session), (*string)(&r.Call),
+		(*string)(&r.Kind), &r.Tool, &r.Release, (*string)(&r.Key), &detail)
+	r.Time = timeOf(at)
+	if len(detail) > 0 {
+		r.Detail = json.RawMessage(detail)
+	}
+	return r, err
+}

@@ -1,0 +1,218 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// A Value is one state key of a session as it is stored.
+type Value struct {
+	Key       string
+	Version   int64 // 1 for a new key, one more with every change; see SaveState
+	Data      json.RawMessage
+	UpdatedAt time.Time // by the store's clock
+}
+
+// A Change writes or deletes one state key.
+type Change struct {
+	Key     string          // UTF-8 without NUL, 1 to abi.KeyBytes bytes
+	Version int64           // the current version, as it was loaded; 0 if the key must not exist
+	Data    json.RawMessage // up to MaxDocumentBytes; nil deletes
+}
+
+// LoadState gives the values of those keys that exist, as they are together at
+// one moment. Without keys it gives none; at most MaxKeys may be asked for.
+func (s *Store) LoadState(ctx context.Context, ref host.SessionRef, keys ...string) (map[string]Value, error) {
+	const op = "state.LoadState"
+	if err := checkLoad(ref, keys); err != nil {
+		return nil, s.fail(ctx, op, err)
+	}
+	values := map[string]Value{}
+	if len(keys) == 0 {
+		return values, nil
+	}
+	args := sessionArgs(ref)
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	err := s.reader.each(ctx, fmt.Sprintf(s.queries.loadState, marks(len(keys))), args, func(rows *sql.Rows) (bool, error) {
+		v, err := scanValue(rows)
+		values[v.Key] = v
+		return true, err
+	})
+	if err != nil {
+		return nil, s.fail(ctx, op, err)
+	}
+	return values, nil
+}
+
+func checkLoad(ref host.SessionRef, keys []string) error {
+	if len(keys) > MaxKeys {
+		return badValue("%d state keys at once; at most %d are loaded", len(keys), MaxKeys)
+	}
+	for _, key := range keys {
+		if err := checkStateKey(key); err != nil {
+			return err
+		}
+	}
+	return checkRef(ref)
+}
+
+// ListState gives the values whose keys begin with the prefix and are greater
+// than after, in the order of the keys' bytes. A limit of 0 means MaxPage, the
+// most. A list may end early because of its size: only an empty one is the end.
+func (s *Store) ListState(ctx context.Context, ref host.SessionRef, prefix, after string, limit int) ([]Value, error) {
+	const op = "state.ListState"
+	if err := checkRef(ref); err != nil {
+		return nil, s.fail(ctx, op, err)
+	}
+	from, end, err := keyRange(prefix, after)
+	if err != nil {
+		return nil, s.fail(ctx, op, badValue("state: %s", err.Message))
+	}
+	limit = pageLimit(limit)
+	var values []Value
+	size := 0
+	args := append(sessionArgs(ref), from, end, limit+1) // one more, for the key equal to after
+	failed := s.reader.each(ctx, s.queries.listState, args, func(rows *sql.Rows) (bool, error) {
+		v, err := scanValue(rows)
+		if err == nil && v.Key != after {
+			values = append(values, v)
+			size += len(v.Key) + len(v.Data)
+		}
+		return len(values) < limit && size < maxPageBytes, err
+	})
+	if failed != nil {
+		return nil, s.fail(ctx, op, failed)
+	}
+	return values, nil
+}
+
+func scanValue(rows *sql.Rows) (v Value, err error) {
+	var updated int64
+	err = rows.Scan(&v.Key, &v.Version, &updated, (*[]byte)(&v.Data))
+	v.UpdatedAt = timeOf(updated)
+	return v, err
+}
+
+// keyRange gives the range of the keys with a prefix from after on, with after
+// itself where it has the prefix.
+func keyRange(prefix, after string) (from, end string, problem *abi.Problem) {
+	for _, part := range []string{prefix, after} {
+		if len(part) > abi.KeyBytes {
+			return "", "", abi.NewProblem(abi.BadHostCall, "a prefix or key of %d bytes; give at most %d", len(part), abi.KeyBytes)
+		}
+		if problem := checkKeyText(part); problem != nil {
+			return "", "", problem
+		}
+	}
+	return max(prefix, after), endOf(prefix), nil
+}
+
+// SaveState makes all changes or none, durably. It fails with StoreConflict,
+// whose field names the key, if a key is at another version than the change
+// says: load it again. After a success a key's version is one more than the
+// change's; only a key that was deleted earlier and is made again goes on
+// counting from there, and must be loaded to learn its version.
+func (s *Store) SaveState(ctx context.Context, ref host.SessionRef, changes ...Change) error {
+	const op = "state.SaveState"
+	if err := checkChanges(ref, changes); err != nil {
+		return s.fail(ctx, op, err)
+	}
+	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
+		return s.applyState(ctx, ex, ref, changes, at)
+	})
+}
+
+func checkChanges(ref host.SessionRef, changes []Change) error {
+	if len(changes) > MaxKeys {
+		return badValue("%d state changes at once; at most %d are saved", len(changes), MaxKeys)
+	}
+	seen := map[string]bool{}
+	for _, c := range changes {
+		if err := checkStateKey(c.Key); err != nil {
+			return err
+		}
+		if seen[c.Key] {
+			return badValue("state key %q is changed twice at once", c.Key)
+		}
+		seen[c.Key] = true
+		if c.Data == nil {
+			continue
+		}
+		if err := checkDocument("state key "+c.Key, c.Data); err != nil {
+			return err
+		}
+	}
+	return checkRef(ref)
+}
+
+func (s *Store) applyState(ctx context.Context, ex *executor, ref host.SessionRef, changes []Change, at time.Time) error {
+	// One order for everybody keeps row locks from waiting in a circle.
+	changes = slices.SortedFunc(slices.Values(changes), func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
+	for _, c := range changes {
+		if err := s.applyChange(ctx, ex, ref, c, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) applyChange(ctx context.Context, ex *executor, ref host.SessionRef, c Change, at time.Time) error {
+	args := append(sessionArgs(ref), c.Key)
+	var stored int64
+	var deleted bool
+	if _, err := ex.row(ctx, s.queries.stateVersion, args, &stored, &deleted); err != nil {
+		return err
+	}
+	current := stored
+	if deleted {
+		current = 0
+	}
+	if current != c.Version {
+		return abi.NewProblem(abi.StoreConflict, "state key %q is at version %d and not at %d", c.Key, current, c.Version).
+			WithField(c.Key).WithHint("load it again")
+	}
+	if current == 0 && c.Data == nil {
+		return nil
+	}
+	_, err := ex.exec(ctx, s.queries.saveState, append(args, stored+1, c.Data == nil, at.UnixMicro(), bytesOf(c.Data))...)
+	return err
+}
+
+// Sessions gives the sessions of a user that have state, in the order of
+// their ids, from the first one greater than after. A limit of 0 means
+// MaxPage, the most.
+func (s *Store) Sessions(ctx context.Context, tenant host.TenantID, user host.UserID, after host.SessionID, limit int) ([]host.SessionRef, error) {
+	const op = "state.Sessions"
+	if err := checkRef(host.SessionRef{Tenant: tenant, User: user, Session: "any"}); err != nil {
+		return nil, s.fail(ctx, op, err)
+	}
+	if err := checkText("session id", string(after), host.MaxIDBytes); err != nil {
+		return nil, s.fail(ctx, op, err)
+	}
+	var refs []host.SessionRef
+	args := []any{string(tenant), string(user), string(after), pageLimit(limit)}
+	err := s.reader.each(ctx, s.queries.sessions, args, func(rows *sql.Rows) (bool, error) {
+		ref := host.SessionRef{Tenant: tenant, User: user}
+		err := rows.Scan((*string)(&ref.Session))
+		refs = append(refs, ref)
+		return true, err
+	})
+	if err != nil {
+		return nil, s.fail(ctx, op, err)
+	}
+	return refs, nil
+}
+
+func sessionArgs(ref host.SessionRef) []any {
+	return []any{string(ref.Tenant), string(ref.User), string(ref.Session)}
+}

@@ -1,0 +1,160 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// Settings of every connection to SQLite.
+const (
+	sqliteBusyMS          = "10000"    // wait for another process's transaction; ours take milliseconds
+	sqliteCheckpointPages = "4000"     // of the write-ahead log between checkpoints: 16 MiB, so that they are rare and short
+	sqliteJournalBytes    = "67108864" // what the log is cut back to after a burst: 64 MiB
+	sqliteReaders         = 4          // connections for reads; more than cores only queue inside SQLite
+)
+
+// Tries to turn the write-ahead log of a new file on: 5 s.
+const (
+	openAttempts = 500
+	openPause    = 10 * time.Millisecond
+)
+
+// sqlitePath takes the path out of a DSN: "sqlite:/path/file.db" or a path.
+func sqlitePath(dsn string) (string, error) {
+	path, _ := strings.CutPrefix(dsn, "sqlite:")
+	switch scheme := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`).FindString(path); {
+	case path == "" || strings.ContainsRune(path, 0):
+		return "", openProblem("the store has no path").WithHint("give one such as sqlite:/var/lib/sluice/store.db")
+	case path == ":memory:" || strings.HasPrefix(path, "file:"):
+		return "", openProblem("the store %s is not a plain file", path).WithHint("give the path of a file; a store that survives nothing is not offered")
+	case scheme != "":
+		return "", openProblem("there is no store for %s", scheme).WithHint("give sqlite:/path/file.db or a path")
+	}
+	return filepath.Abs(path)
+}
+
+// createSQLite makes the folders (0700) and the file (0600) where they are
+// missing. SQLite gives its side files the file's own mode.
+func createSQLite(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fileProblem(path, err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fileProblem(path, err)
+	}
+	return f.Close()
+}
+
+// fileProblem keeps the cause for operators beside words for everybody.
+func fileProblem(path string, cause error) error {
+	problem := openProblem("the store %s cannot be opened or created", path).WithHint("check the path and the permissions")
+	switch {
+	case errors.Is(cause, fs.ErrPermission):
+		problem.WithHint("let this user read and write the file and its folder, or give another path")
+	case errors.Is(cause, errors.ErrUnsupported):
+		problem.WithHint("give a path on a local disk")
+	}
+	return host.Fail("state.Open", problem, cause)
+}
+
+func openProblem(format string, args ...any) *abi.Problem {
+	return abi.NewProblem(abi.StoreFailure, format, args...)
+}
+
+// openSQLite opens one connection that writes and a pool of connections that
+// cannot.
+func openSQLite(ctx context.Context, path string) (writer, readers *sql.DB, err error) {
+	if writer, err = sqlitePool(path, 1); err != nil {
+		return nil, nil, err
+	}
+	if err := keepLog(ctx, writer, path); err != nil {
+		return nil, nil, errors.Join(err, writer.Close())
+	}
+	if readers, err = sqlitePool(path, sqliteReaders, "_query_only=1"); err != nil {
+		return nil, nil, errors.Join(err, writer.Close())
+	}
+	return writer, readers, nil
+}
+
+// keepLog turns the write-ahead log on, which the file then remembers. SQLite
+// does not wait where several processes do so at once to a new file, so we do.
+func keepLog(ctx context.Context, writer *sql.DB, path string) error {
+	for attempt := 0; ; attempt++ {
+		var mode string
+		err := writer.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return openProblem("the store %s cannot keep a write-ahead log", path).WithHint("give a path on a local disk that supports shared memory")
+		case sqliteCode(err) != sqlite3.SQLITE_BUSY || attempt == openAttempts:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(openPause):
+		}
+	}
+}
+
+func sqlitePool(path string, size int, extra ...string) (*sql.DB, error) {
+	settings := append([]string{
+		"mode=rw", "_busy_timeout=" + sqliteBusyMS, "_synchronous=FULL", "_foreign_keys=off", "_defensive=1", "_dqs=0", "_error_rc=1",
+		"_pragma=wal_autocheckpoint(" + sqliteCheckpointPages + ")", "_pragma=journal_size_limit(" + sqliteJournalBytes + ")",
+	}, extra...)
+	name := url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(settings, "&")}
+	connector, err := sqlite.NewConnector(name.String())
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}
+
+// sqliteCode gives SQLite's primary result code, 0 for other errors.
+func sqliteCode(err error) int {
+	var failed *sqlite.Error
+	if !errors.As(err, &failed) {
+		return 0
+	}
+	return failed.Code() & 0xff
+}
+
+// explainSQLite says in words what a failure of SQLite means.
+func explainSQLite(err error) (message, hint string) {
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return "another process keeps the store locked", "find the process that holds the file, or try again later"
+	case sqlite3.SQLITE_FULL:
+		return "the disk of the store is full", "make room on the disk, then try again"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		return "the store cannot be written", "let this user read and write the store's file and its folder"
+	case sqlite3.SQLITE_CORRUPT:
+		return "the store is damaged", "stop, keep a copy of the file, and restore the last backup"
+	case sqlite3.SQLITE_NOTADB:
+		return "the file is not a store", "give the path of a store, or of a file that does not exist yet"
+	case sqlite3.SQLITE_IOERR:
+		return "the disk of the store fails", "check the disk, then start again"
+	case sqlite3.SQLITE_TOOBIG:
+		return "a value is larger than the store can hold", "store less at a time"
+	}
+	return "the store could not do this", ""
+}

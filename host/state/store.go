@@ -1,0 +1,151 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// Bounds of one call to the store.
+const (
+	MaxPage          = 1000              // entries of one list; more come with the next one
+	MaxKeys          = 100               // state keys of one load or save: a session has a dozen
+	MaxRecords       = 256               // audit records of one transaction
+	MaxDocumentBytes = 65 * int(abi.MiB) // one state value, outcome or record's detail: a tool's output at its ceiling, in its envelope
+	maxPageBytes     = 16 * int(abi.MiB) // a list ends early rather than exceed it by more than one entry
+)
+
+// Options are how a store is opened. The zero value is right for production.
+type Options struct {
+	// Now is the store's clock: leases and times come from it. Tests set it; by
+	// default the database's own clock decides, so that the clocks of several
+	// processes on one store need not agree.
+	Now func() time.Time
+}
+
+// A Store keeps what must survive: session state, kv, claims and audit
+// records. It is safe for concurrent use, also by several processes on one
+// file. Every error that it gives is a *host.Error: StoreFailure where the
+// database failed and nothing was changed (safe to repeat), BadValue where the
+// caller's own ids or sizes are out of bounds (not), and what each method names.
+type Store struct {
+	dialect dialect
+	queries queries
+	writer  *writer
+	reader  *executor
+	writes  *sql.DB // one connection
+	reads   *sql.DB // several, which cannot write
+	owner   string  // of the claims that this store takes; see Reclaim
+	options Options
+}
+
+// Open opens the store "sqlite:/path/file.db", or a bare path, and brings its
+// schema up to date. Missing folders are created with mode 0700 and a missing
+// file with 0600. It fails with StoreFailure and a hint if the path cannot be
+// used, the file is not a store or is damaged, or a newer Sluice wrote it.
+// The caller closes the store.
+func Open(ctx context.Context, dsn string, opts Options) (*Store, error) {
+	const op = "state.Open"
+	s := &Store{dialect: sqliteDialect(), owner: host.NewID("store_"), options: opts}
+	path, err := sqlitePath(dsn)
+	if err == nil {
+		err = s.open(ctx, path)
+	}
+	if err == nil {
+		return s, nil
+	}
+	err = s.fail(ctx, op, err)
+	if problem := host.ProblemOf(err); !strings.Contains(problem.Message, path) {
+		problem.Message = path + ": " + problem.Message
+	}
+	return nil, err
+}
+
+func (s *Store) open(ctx context.Context, path string) error {
+	if err := createSQLite(path); err != nil {
+		return err
+	}
+	var err error
+	if s.writes, s.reads, err = openSQLite(ctx, path); err != nil {
+		return err
+	}
+	if err := s.migrate(ctx, migrationFiles); err != nil {
+		return errors.Join(err, s.reads.Close(), s.writes.Close())
+	}
+	s.queries = newQueries(s.dialect)
+	s.reader = &executor{on: s.reads}
+	s.writer = startWriter(s.writes, s.dialect.begin)
+	return nil
+}
+
+// Close ends the store: transactions that wait are still done, later ones are
+// refused. Calling it again does nothing.
+func (s *Store) Close() error {
+	if !s.writer.drain() {
+		return nil
+	}
+	// The writer's connection goes last: it may fold the write-ahead log into
+	// the file, which readers may not.
+	err := s.reads.Close()
+	s.writer.disconnect()
+	if err = errors.Join(err, s.writes.Close()); err != nil {
+		return s.fail(context.Background(), "state.Close", err)
+	}
+	return nil
+}
+
+// Ping reads from the store and gives StoreFailure if that fails.
+func (s *Store) Ping(ctx context.Context) error {
+	if _, err := schemaVersion(ctx, s.reader, s.dialect); err != nil {
+		return s.fail(ctx, "state.Ping", err)
+	}
+	return nil
+}
+
+// write runs one transaction on the writer; see there. The time at which it
+// runs is by the store's clock.
+func (s *Store) write(ctx context.Context, op string, run func(ctx context.Context, ex *executor, at time.Time) error) error {
+	err := s.writer.do(ctx, func(ctx context.Context, ex *executor) error {
+		at, err := s.now(ctx, ex)
+		if err != nil {
+			return err
+		}
+		return run(ctx, ex, at)
+	})
+	if err != nil {
+		return s.fail(ctx, op, err)
+	}
+	return nil
+}
+
+func (s *Store) now(ctx context.Context, ex *executor) (time.Time, error) {
+	if s.options.Now != nil {
+		return s.options.Now(), nil
+	}
+	return s.dialect.now(ctx, ex)
+}
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+// fail gives every error that leaves the store its problem.
+func (s *Store) fail(ctx context.Context, op string, err error) error {
+	var failed *host.Error
+	var problem *abi.Problem
+	switch {
+	case errors.As(err, &failed):
+		return failed
+	case errors.As(err, &problem):
+		return host.Fail(op, problem, nil)
+	case s.writer != nil && s.writer.isClosed():
+		return host.Fail(op, closedProblem(), err)
+	case ctx.Err() != nil:
+		return host.Fail(op, host.ProblemOf(ctx.Err()), errors.Join(ctx.Err(), err))
+	}
+	message, hint := s.dialect.explain(err)
+	return host.Fail(op, abi.NewProblem(abi.StoreFailure, "%s", message).WithHint("%s", hint), err)
+}

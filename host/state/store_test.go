@@ -1,0 +1,179 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+func openStore(t testing.TB) *Store {
+	t.Helper()
+	return openAt(t, filepath.Join(t.TempDir(), "store.db"), Options{})
+}
+
+func openAt(t testing.TB, path string, opts Options) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func session(tenant host.TenantID) host.SessionRef {
+	return host.SessionRef{Tenant: tenant, User: "ann", Session: "s1"}
+}
+
+// wantCode fails unless err leaves the package as it should: a *host.Error
+// with that code.
+func wantCode(t testing.TB, err error, code abi.Code) *abi.Problem {
+	t.Helper()
+	var failed *host.Error
+	if !errors.As(err, &failed) || failed.Problem.Code != code || !strings.HasPrefix(failed.Op, "state.") {
+		t.Fatalf("got %v, want a problem %d", err, code)
+	}
+	return failed.Problem
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenCreatesFoldersAndFileForItsUserOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "b %41 ?#", "store.db")
+	s := openAt(t, "sqlite:"+path, Options{})
+	must(t, s.Record(t.Context(), host.Record{Session: session("shop"), Kind: host.RecordNotice}))
+	for name, mode := range map[string]os.FileMode{
+		filepath.Dir(filepath.Dir(path)): 0o700, filepath.Dir(path): 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600,
+	} {
+		info, err := os.Stat(name)
+		must(t, err)
+		if info.Mode().Perm() != mode {
+			t.Errorf("%s has mode %o, want %o", name, info.Mode().Perm(), mode)
+		}
+	}
+	must(t, s.Ping(t.Context()))
+}
+
+func TestOpenRefusesWhatIsNoStoreAndSaysWhatToDo(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	for _, tt := range []struct{ name, dsn, says string }{
+		{"no path", "sqlite:", "no path"},
+		{"nothing", "", "no path"},
+		{"memory", ":memory:", "not a plain file"},
+		{"URI", "file:" + folder + "/x.db?mode=ro", "not a plain file"},
+		{"another database", "mysql://root@localhost/sluice", "no store for mysql:"},
+		{"a folder", folder, "cannot be opened"},
+		{"a file as folder", filepath.Join(write("plain", "x"), "store.db"), "cannot be opened"},
+		{"text", write("text.db", strings.Repeat("this is not a database. ", 400)), "not a store"},
+		{"a damaged header", write("header.db", "SQLite format 3\x00"+strings.Repeat("\xff", 8000)), "store"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := Open(t.Context(), tt.dsn, Options{})
+			if err == nil {
+				s.Close()
+			}
+			problem := wantCode(t, err, abi.StoreFailure)
+			if !strings.Contains(problem.Message, tt.says) || problem.Hint == "" {
+				t.Errorf("says %q, hint %q; want %q and a hint", problem.Message, problem.Hint, tt.says)
+			}
+		})
+	}
+}
+
+func TestCloseLeavesOneWholeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := Open(t.Context(), path, Options{})
+	must(t, err)
+	must(t, s.SaveState(t.Context(), session("shop"), Change{Key: "k", Data: []byte("1")}))
+	_, err = s.LoadState(t.Context(), session("shop"), "k")
+	must(t, err)
+	must(t, s.Close())
+	files, err := os.ReadDir(filepath.Dir(path))
+	must(t, err)
+	if len(files) != 1 {
+		t.Errorf("%v are left; the write-ahead log was not folded into the file", files)
+	}
+}
+
+func TestADamagedFileIsReportedWhereItIsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := Open(t.Context(), path, Options{})
+	must(t, err)
+	must(t, s.Import(t.Context(), "shop", "prices", manyEntries(2000)))
+	must(t, s.Close())
+	file, err := os.ReadFile(path)
+	must(t, err)
+	for i := 8 * 4096; i < len(file); i++ {
+		file[i] = 0xa5
+	}
+	must(t, os.WriteFile(path, file, 0o600))
+
+	s = openAt(t, path, Options{})
+	_, err = s.Changes(t.Context(), "shop", "prices")
+	problem := wantCode(t, err, abi.StoreFailure)
+	if !strings.Contains(problem.Message, "damaged") || !strings.Contains(problem.Hint, "backup") {
+		t.Errorf("says %q, hint %q", problem.Message, problem.Hint)
+	}
+}
+
+func TestManyOpensOfOneNewFileAgree(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			s, err := Open(context.Background(), path, Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestAClosedStoreRefusesAndClosesOnce(t *testing.T) {
+	s := openStore(t)
+	must(t, s.Close())
+	must(t, s.Close())
+	wantCode(t, s.SaveState(t.Context(), session("shop"), Change{Key: "k", Data: []byte("1")}), abi.StoreFailure)
+	_, err := s.LoadState(t.Context(), session("shop"), "k")
+	if problem := wantCode(t, err, abi.StoreFailure); problem.Message != "the store is closed" {
+		t.Errorf("says %q", problem.Message)
+	}
+	wantCode(t, s.Ping(t.Context()), abi.StoreFailure)
+}
+
+func TestACancelledCallerGetsCancelled(t *testing.T) {
+	s := openStore(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantCode(t, s.SaveState(ctx, session("shop"), Change{Key: "k", Data: []byte("1")}), abi.Cancelled)
+	_, err := s.LoadState(ctx, session("shop"), "k")
+	wantCode(t, err, abi.Cancelled)
+	_, err = Open(ctx, filepath.Join(t.TempDir(), "store.db"), Options{})
+	wantCode(t, err, abi.Cancelled)
+}
