@@ -1,0 +1,212 @@
+package release
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
+	"github.com/sluicehq/sluice/registry"
+)
+
+// A fixture is a skill's module and what it says of itself.
+type fixture struct {
+	sandbox  *sandbox.Sandbox
+	wasm     []byte
+	manifest abi.Manifest
+}
+
+func newFixture(t *testing.T) fixture {
+	t.Helper()
+	wasm := sandboxtest.Build(t, "host/dispatch/testdata/guest")
+	sandboxtest.Load(t, wasm, abi.Limits{}) // keeps the compiled code for the tests of this process
+	sb := sandboxtest.Shared(t)
+	return fixture{sb, wasm, sandboxtest.Describe(t, sb, wasm).Manifest}
+}
+
+// release gives the fixture's skill as a fetched release, changed by edit.
+func (f fixture) release(t *testing.T, edit func(*abi.Manifest)) *registry.Release {
+	t.Helper()
+	m := f.manifest
+	m.Tools = append([]abi.Tool{}, m.Tools...)
+	if edit != nil {
+		edit(&m)
+	}
+	skill, err := manifest.Compile(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &registry.Release{Skill: skill, Module: f.wasm, SHA256: host.Digest(f.wasm)}
+}
+
+func version(v string) func(*abi.Manifest) { return func(m *abi.Manifest) { m.Version = v } }
+
+func wantCode(t *testing.T, err error, want abi.Code) {
+	t.Helper()
+	if err == nil || host.ProblemOf(err).Code != want {
+		t.Fatalf("error is %v, want code %d", err, want)
+	}
+}
+
+func TestLoadRefusesWhatDoesNotKeepTheContract(t *testing.T) {
+	f := newFixture(t)
+	for _, tt := range []struct {
+		name    string
+		release func() *registry.Release
+		want    abi.Code
+	}{
+		{"no exports", func() *registry.Release {
+			r := f.release(t, nil)
+			r.Module = []byte("\x00asm\x01\x00\x00\x00")
+			return r
+		}, abi.MissingExport},
+		{"not WebAssembly", func() *registry.Release {
+			r := f.release(t, nil)
+			r.Module = []byte("MZ this is something else")
+			return r
+		}, abi.CorruptModule},
+		{"an import that the manifest does not declare", func() *registry.Release {
+			return f.release(t, func(m *abi.Manifest) { m.Capabilities.KV = nil })
+		}, abi.NotGranted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set := NewSet(f.sandbox, nil)
+			_, err := set.Load(context.Background(), tt.release())
+			wantCode(t, err, tt.want)
+			if len(set.Current()) != 0 {
+				t.Error("a refused release became current")
+			}
+		})
+	}
+}
+
+func TestSecondSkillWithTheSameToolIsRefused(t *testing.T) {
+	f := newFixture(t)
+	set := NewSet(f.sandbox, nil)
+	load(t, set, f.release(t, nil))
+	_, err := set.Load(context.Background(), f.release(t, func(m *abi.Manifest) { m.Name = "test.other" }))
+	wantCode(t, err, abi.InvalidManifest)
+	if got := set.Current(); len(got) != 1 || got[0].Skill.Name != "test.guest" {
+		t.Errorf("current releases are %v", got)
+	}
+}
+
+func TestReleaseNeverChanges(t *testing.T) {
+	f := newFixture(t)
+	set := NewSet(f.sandbox, nil)
+	load(t, set, f.release(t, nil))
+	changed := f.release(t, nil)
+	changed.SHA256 = host.Digest([]byte("other bytes"))
+	_, err := set.Load(context.Background(), changed)
+	wantCode(t, err, abi.DigestMismatch)
+}
+
+func TestSessionKeepsThePinnedRelease(t *testing.T) {
+	f := newFixture(t)
+	set := NewSet(f.sandbox, nil)
+	load(t, set, f.release(t, nil))
+	_, pins := set.Catalog(context.Background(), nil)
+	load(t, set, f.release(t, version("2.0.0")))
+
+	old, pinsAfter := set.Catalog(context.Background(), pins)
+	fresh, _ := set.Catalog(context.Background(), nil)
+	for _, tt := range []struct {
+		name    string
+		catalog *Catalog
+		want    string
+	}{{"pinned", old, "test.guest@1.0.0"}, {"new session", fresh, "test.guest@2.0.0"}} {
+		e, problem := tt.catalog.Resolve("total")
+		if problem != nil || e.Release.String() != tt.want {
+			t.Errorf("%s: total is of %v (%v), want %s", tt.name, e.Release, problem, tt.want)
+		}
+	}
+	if pinsAfter["test.guest"] != "1.0.0" {
+		t.Errorf("pins became %v", pinsAfter)
+	}
+}
+
+// TestPinnedReleaseIsFetchedOnAnotherReplica loads from a real registry.
+func TestPinnedReleaseIsFetchedOnAnotherReplica(t *testing.T) {
+	f := newFixture(t)
+	repo := filepath.Join(t.TempDir(), "registry.git")
+	for _, v := range []string{"1.0.0", "1.1.0"} {
+		publish(t, repo, f.release(t, version(v)))
+	}
+	set := NewSet(f.sandbox, openRegistry(t, repo))
+	failed, err := set.Newest(context.Background(), nil)
+	if err != nil || len(failed) != 0 {
+		t.Fatal(err, failed)
+	}
+	if got := set.Current()[0].String(); got != "test.guest@1.1.0" {
+		t.Fatalf("the newest is %s", got)
+	}
+	catalog, _ := set.Catalog(context.Background(), Pins{"test.guest": "1.0.0"})
+	if e, problem := catalog.Resolve("total"); problem != nil || e.Release.String() != "test.guest@1.0.0" {
+		t.Fatalf("total is of %v (%v)", e.Release, problem)
+	}
+	if got := set.Current()[0].String(); got != "test.guest@1.1.0" {
+		t.Errorf("a pinned release became current: %s", got)
+	}
+}
+
+// TestOneBadSkillStopsNobody (P33).
+func TestOneBadSkillStopsNobody(t *testing.T) {
+	f := newFixture(t)
+	repo := filepath.Join(t.TempDir(), "registry.git")
+	publish(t, repo, f.release(t, nil))
+	bad := f.release(t, func(m *abi.Manifest) { m.Name = "test.bad" })
+	bad.Module = []byte("\x00asm\x01\x00\x00\x00")
+	publish(t, repo, bad)
+
+	set := NewSet(f.sandbox, openRegistry(t, repo))
+	failed, err := set.Newest(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, failed["test.bad"], abi.MissingExport)
+	if got := set.Current(); len(got) != 1 || got[0].String() != "test.guest@1.0.0" {
+		t.Errorf("current releases are %v", got)
+	}
+	catalog, _ := set.Catalog(context.Background(), Pins{"test.gone": "1.0.0"})
+	if catalog.Missing["test.gone@1.0.0"] == nil || len(catalog.Entries()) == 0 {
+		t.Errorf("missing is %v with %d tools", catalog.Missing, len(catalog.Entries()))
+	}
+}
+
+func load(t *testing.T, set *Set, r *registry.Release) {
+	t.Helper()
+	if _, err := set.Load(context.Background(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openRegistry(t *testing.T, repo string) *registry.Registry {
+	t.Helper()
+	r, err := registry.Open(registry.Config{URL: repo, CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func publish(t *testing.T, repo string, r *registry.Release) {
+	t.Helper()
+	dir := t.TempDir()
+	text, err := manifest.Marshal(r.Skill.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"skill.yaml": text, "skill.wasm": r.Module} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := registry.Publish(context.Background(), repo, dir, registry.PublishOptions{Create: true}); err != nil {
+		t.Fatal(err)
+	}
+}
