@@ -1,0 +1,379 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/release"
+	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
+	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/registry"
+)
+
+// A gate is a dispatcher over a real store and the test guest in the real
+// sandbox. Its sleeps take no time and are counted.
+type gate struct {
+	t       testing.TB
+	d       *Dispatcher
+	store   *state.Store
+	catalog *release.Catalog
+
+	mu    sync.Mutex
+	slept []time.Duration // guarded by mu
+}
+
+var session = host.SessionRef{Tenant: "acme", User: "mia", Session: "s1"}
+
+func newGate(t testing.TB) *gate {
+	t.Helper()
+	ctx := context.Background()
+	g := &gate{t: t}
+	var err error
+	if g.store, err = state.Open(ctx, filepath.Join(t.TempDir(), "store.db"), state.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.store.Close() })
+	wasm := sandboxtest.Build(t, "host/dispatch/testdata/guest")
+	sandboxtest.Load(t, wasm, abi.Limits{}) // keeps the compiled code for the tests of this process
+	sb := sandboxtest.Shared(t)
+	set := release.NewSet(sb, nil)
+	t.Cleanup(func() { set.Close(ctx) })
+	if _, err := set.Load(ctx, &registry.Release{Skill: sandboxtest.Describe(t, sb, wasm), Module: wasm, SHA256: host.Digest(wasm)}); err != nil {
+		t.Fatal(err)
+	}
+	g.catalog, _ = set.Catalog(ctx, nil)
+	g.d = New(Config{Store: g.store, Jitter: func() float64 { return 1 }, Sleep: func(ctx context.Context, d time.Duration) error {
+		g.mu.Lock()
+		g.slept = append(g.slept, d)
+		g.mu.Unlock()
+		return ctx.Err()
+	}})
+	return g
+}
+
+var calls struct {
+	sync.Mutex
+	n int
+}
+
+// call makes a call of its own intent.
+func call(tool, args string) host.Call {
+	calls.Lock()
+	defer calls.Unlock()
+	calls.n++
+	return host.Call{ID: host.CallIDFor(session, calls.n, 0), Session: session, Locale: "en", Tool: tool, Args: args, Input: calls.n}
+}
+
+func (g *gate) do(tool, args string) host.Outcome {
+	g.t.Helper()
+	return g.d.Do(context.Background(), g.catalog, call(tool, args))
+}
+
+func (g *gate) records(id host.CallID, kinds ...host.RecordKind) []host.Record {
+	g.t.Helper()
+	records, err := g.store.Records(context.Background(), session.Tenant, state.RecordFilter{Call: id, Kinds: kinds, Limit: 1000})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return records
+}
+
+func (g *gate) stored(key string) string {
+	g.t.Helper()
+	value, _, err := g.store.View(session.Tenant, "test").Get(context.Background(), key)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(value)
+}
+
+func (g *gate) wantKinds(id host.CallID, want ...host.RecordKind) {
+	g.t.Helper()
+	var got []host.RecordKind
+	for _, r := range g.records(id) {
+		got = append(got, r.Kind)
+	}
+	if len(got) != len(want) {
+		g.t.Fatalf("records of the call are %v, want %v", got, want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			g.t.Fatalf("records of the call are %v, want %v", got, want)
+		}
+	}
+}
+
+func TestReadGivesDataAndIsOnRecord(t *testing.T) {
+	g := newGate(t)
+	o := g.do("total", `{"item":"pen"}`)
+	if !o.OK() || string(o.Data) != `{"item":"pen","total":0}` || o.Key != "" || o.Tier != abi.Auto {
+		t.Fatalf("outcome is %+v", o)
+	}
+	if o.Usage.HostCalls != 1 || o.Usage.Elapsed <= 0 || o.Usage.PeakMemory <= 0 {
+		t.Errorf("usage is %+v", o.Usage)
+	}
+	g.wantKinds(o.Call, host.RecordIntent, host.RecordOutcome)
+}
+
+func TestWriteCommitsWithItsClaimAndRecords(t *testing.T) {
+	g := newGate(t)
+	o := g.do("order", `{"item":"pen","count":2}`)
+	if !o.OK() || g.stored("total/pen") != "2" || o.Key == "" || o.Tier != abi.SoftGate {
+		t.Fatalf("outcome is %+v, stored %q", o, g.stored("total/pen"))
+	}
+	g.wantKinds(o.Call, host.RecordIntent, host.RecordOutcome)
+	if fact := g.records(o.Call + "/now"); len(fact) != 2 {
+		t.Errorf("the fact that the gate fetched has %d records, want intent and outcome", len(fact))
+	}
+}
+
+func TestSameDeliveryRunsOnce(t *testing.T) {
+	g := newGate(t)
+	c := call("order", `{"item":"pen","count":2}`)
+	first := g.d.Do(context.Background(), g.catalog, c)
+	c.Args = ` {"count": 2.0, "item": "pen"}` // the same by value
+	second := g.d.Do(context.Background(), g.catalog, c)
+	if !first.OK() || !second.OK() || !second.Replayed || !bytes.Equal(first.Data, second.Data) || g.stored("total/pen") != "2" {
+		t.Fatalf("first %+v, second %+v, stored %s", first, second, g.stored("total/pen"))
+	}
+	g.wantKinds(c.ID, host.RecordIntent, host.RecordOutcome, host.RecordDuplicate)
+}
+
+func TestSameDeliveryAtOnceRunsOnce(t *testing.T) {
+	g := newGate(t)
+	g.d.Sleep = sleep // waiting for the other must take real time here
+	c := call("order", `{"item":"pen","count":2}`)
+	var wait sync.WaitGroup
+	outcomes := make([]host.Outcome, 8)
+	for i := range outcomes {
+		wait.Go(func() {
+			mine := c
+			mine.ID += host.CallID(rune('a' + i))
+			outcomes[i] = g.d.Do(context.Background(), g.catalog, mine)
+		})
+	}
+	wait.Wait()
+	ran := 0
+	for _, o := range outcomes {
+		if !o.OK() {
+			t.Fatalf("outcome is %+v", o)
+		}
+		if !o.Replayed {
+			ran++
+		}
+	}
+	if ran != 1 || g.stored("total/pen") != "2" {
+		t.Fatalf("%d deliveries ran, stored %s; want one and 2", ran, g.stored("total/pen"))
+	}
+}
+
+// TestAnotherIntentRunsAgain: the user may order the same thing twice.
+func TestAnotherIntentRunsAgain(t *testing.T) {
+	g := newGate(t)
+	c := call("order", `{"item":"pen","count":2}`)
+	again := c
+	again.ID, again.Ordinal = c.ID+"b", 1
+	first, second := g.d.Do(context.Background(), g.catalog, c), g.d.Do(context.Background(), g.catalog, again)
+	if first.Key == second.Key || second.Replayed || g.stored("total/pen") != "4" {
+		t.Fatalf("first %+v, second %+v", first, second)
+	}
+}
+
+func TestFailureDoesNotConsumeTheKey(t *testing.T) {
+	g := newGate(t)
+	c := call("misbehave", `{"how":"panic"}`)
+	for range 2 {
+		if o := g.d.Do(context.Background(), g.catalog, c); o.Status != host.Failed || o.Replayed {
+			t.Fatalf("outcome is %+v", o)
+		}
+	}
+	g.wantKinds(c.ID, host.RecordIntent, host.RecordOutcome, host.RecordIntent, host.RecordOutcome)
+}
+
+func TestRecoveryByCode(t *testing.T) {
+	g := newGate(t)
+	for _, tt := range []struct {
+		name, tool, args string
+		code             abi.Code
+		field            string
+		attempts         int
+		slept            int
+	}{
+		{"business refusal is told", "order", `{"item":"sold out","count":2}`, abi.OutOfBounds, "count", 1, 0},
+		{"unavailable is tried four times", "misbehave", `{"how":"unavailable"}`, abi.Unavailable, "", 4, 3},
+		{"a loop ends at its deadline", "misbehave", `{"how":"loop"}`, abi.Deadline, "", 4, 3},
+		{"endless allocation ends at its limit", "misbehave", `{"how":"allocate"}`, abi.OutOfMemory, "", 1, 0},
+		{"a panic is a trap", "misbehave", `{"how":"panic"}`, abi.Trap, "", 1, 0},
+		{"an exit is broken", "misbehave", `{"how":"exit"}`, abi.GuestExit, "", 1, 0},
+		{"endless printing ends at its deadline", "misbehave", `{"how":"print"}`, abi.Deadline, "", 4, 3},
+		{"too much output", "misbehave", `{"how":"big"}`, abi.OutputLimit, "", 1, 0},
+		{"a read may not write", "sneak", `{}`, abi.NotGranted, "", 1, 0},
+		{"data breaks its schema", "lie", `{}`, abi.BrokenOutput, "mood", 1, 0},
+		{"state that is not declared", "set_goal", `{"text":"elsewhere"}`, abi.NotGranted, "", 1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g.slept = nil
+			o := g.do(tt.tool, tt.args)
+			if o.OK() || o.Problem == nil || o.Problem.Code != tt.code {
+				t.Fatalf("outcome is %+v with problem %v, want code %d", o, o.Problem, tt.code)
+			}
+			if o.Problem.Field != tt.field || o.Attempts != tt.attempts || len(g.slept) != tt.slept {
+				t.Errorf("field %q, %d attempts, slept %v", o.Problem.Field, o.Attempts, g.slept)
+			}
+			if o.Problem.Hint == "" || o.Data != nil {
+				t.Errorf("hint %q, data %s; a problem tells what to do and carries no data", o.Problem.Hint, o.Data)
+			}
+			if g.stored("dirt") != "" || g.stored("sneaked") != "" {
+				t.Error("a failed call left a write behind")
+			}
+			// The gate is as good as new.
+			if next := g.do("total", `{"item":"pen"}`); !next.OK() {
+				t.Errorf("the next call ended as %+v", next)
+			}
+		})
+	}
+}
+
+func TestRetryKeepsTheKeyAndSucceeds(t *testing.T) {
+	g := newGate(t)
+	o := g.do("misbehave", `{"how":"flaky"}`)
+	if !o.OK() || string(o.Data) != "3" || o.Attempts != 3 {
+		t.Fatalf("outcome is %+v", o)
+	}
+	if want := []time.Duration{500 * time.Millisecond, time.Second}; len(g.slept) != 2 || g.slept[0] != want[0] || g.slept[1] != want[1] {
+		t.Errorf("slept %v, want %v", g.slept, want)
+	}
+	g.wantKinds(o.Call, host.RecordIntent, host.RecordRetry, host.RecordRetry, host.RecordOutcome)
+	if g.stored("dirt") != "1" {
+		t.Error("the attempt that succeeded was not kept")
+	}
+}
+
+func TestCheckRefusesBeforeAnythingRuns(t *testing.T) {
+	g := newGate(t)
+	big, err := json.Marshal(map[string]any{"item": string(bytes.Repeat([]byte("x"), 10<<20))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, tool, args string
+		cutOff           bool
+		code             abi.Code
+		field            string
+	}{
+		{"unknown tool", "oder", `{}`, false, abi.UnknownTool, "tool"},
+		{"not JSON", "order", `{"item": pen}`, false, abi.NotJSON, ""},
+		{"cut off (H37)", "order", `{"item":"pen","cou`, true, abi.CutOff, ""},
+		{"cut off though it parses (H37)", "order", `{}`, true, abi.CutOff, ""},
+		{"empty is not an order", "order", ``, false, abi.Missing, "item"},
+		{"missing", "order", `{"item":"pen"}`, false, abi.Missing, "count"},
+		{"wrong type", "order", `{"item":"pen","count":"many"}`, false, abi.WrongType, "count"},
+		{"out of range", "order", `{"item":"pen","count":101}`, false, abi.BadValue, "count"},
+		{"unknown field", "order", `{"item":"pen","count":1,"colour":"red"}`, false, abi.UnknownField, "colour"},
+		{"10 MB", "order", string(big), false, abi.InputLimit, ""},
+		{"out of scope", "order", `{"item":"weapon","count":1}`, false, abi.OutOfScope, ""},
+		{"blocked by a rule", "order", `{"item":"poison","count":1}`, false, abi.RedLine, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := call(tt.tool, tt.args)
+			c.CutOff = tt.cutOff
+			o := g.d.Do(context.Background(), g.catalog, c)
+			if o.Problem == nil || o.Problem.Code != tt.code || o.Problem.Field != tt.field {
+				t.Fatalf("problem is %v, want code %d at %q", o.Problem, tt.code, tt.field)
+			}
+			if o.Attempts != 0 || o.Status != host.Failed {
+				t.Errorf("%d attempts, status %s; nothing may have run", o.Attempts, o.Status)
+			}
+			g.wantKinds(o.Call, host.RecordRefusal)
+		})
+	}
+}
+
+func TestUnknownToolNamesTheNearest(t *testing.T) {
+	g := newGate(t)
+	o := g.do("oder", `{}`)
+	if len(o.Problem.Candidates) == 0 || o.Problem.Candidates[0] != "order" {
+		t.Errorf("candidates are %v, want order first", o.Problem.Candidates)
+	}
+}
+
+func TestRuleWithAFreshFactWaitsForAPerson(t *testing.T) {
+	g := newGate(t)
+	if o := g.do("order", `{"item":"pen","count":30}`); !o.OK() {
+		t.Fatalf("outcome is %+v", o)
+	}
+	o := g.do("order", `{"item":"pen","count":30}`)
+	if o.Status != host.Pending || o.Problem.Code != abi.PendingApproval || o.Tier != abi.HardGate || g.stored("total/pen") != "30" {
+		t.Fatalf("outcome is %+v, stored %s", o, g.stored("total/pen"))
+	}
+	if want := "pen would go from 30 to more than 50."; !bytes.Contains([]byte(o.Problem.Message), []byte(want)) {
+		t.Errorf("message is %q, want it to say %q", o.Problem.Message, want)
+	}
+}
+
+func TestStateIsPatchedAndVersioned(t *testing.T) {
+	g := newGate(t)
+	for _, goal := range []string{"sell more", "sell less"} {
+		if o := g.do("set_goal", `{"text":"`+goal+`"}`); !o.OK() || o.Preview != "goal set" {
+			t.Fatalf("outcome is %+v", o)
+		}
+	}
+	values, err := g.store.LoadState(context.Background(), session, "goal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := values["goal"]; v.Version != 2 || string(v.Data) != `{"text":"sell less"}` {
+		t.Errorf("state is %s in version %d", v.Data, v.Version)
+	}
+}
+
+func TestCancelledCallLeavesNothingAndReleasesItsKey(t *testing.T) {
+	g := newGate(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	g.d.Sleep = func(context.Context, time.Duration) error { cancel(); return ctx.Err() }
+	c := call("misbehave", `{"how":"flaky"}`)
+	o := g.d.Do(ctx, g.catalog, c)
+	if o.OK() || g.stored("dirt") != "" {
+		t.Fatalf("outcome is %+v", o)
+	}
+	g.d.Sleep = func(context.Context, time.Duration) error { return nil }
+	if o := g.d.Do(context.Background(), g.catalog, c); !o.OK() || o.Replayed {
+		t.Fatalf("the same call afterwards ended as %+v with %v", o, o.Problem)
+	}
+}
+
+// TestCrashedWrite: a claim whose holder is gone runs again under its key only
+// if the tool says that this is safe.
+func TestCrashedWrite(t *testing.T) {
+	for _, tt := range []struct {
+		tool string
+		want host.Status
+	}{{"order", host.Done}, {"order_once", host.Unknown}} {
+		t.Run(tt.tool, func(t *testing.T) {
+			g := newGate(t)
+			c := call(tt.tool, `{"item":"pen","count":2}`)
+			f := &flight{Dispatcher: g.d, catalog: g.catalog, call: c}
+			for _, step := range []func(context.Context) *abi.Problem{f.resolve, f.check, f.gate, f.claim} {
+				if problem := step(context.Background()); problem != nil {
+					t.Fatal(problem)
+				}
+			}
+			request := f.claimRequest()
+			request.Call, request.Lease = "call_of_the_dead", time.Nanosecond
+			if claim, err := g.store.Claim(context.Background(), request); err != nil || claim.State != state.ClaimNew {
+				t.Fatal(claim, err)
+			}
+			o := g.d.Do(context.Background(), g.catalog, c)
+			if o.Status != tt.want {
+				t.Fatalf("outcome is %+v with %v, want %s", o, o.Problem, tt.want)
+			}
+		})
+	}
+}

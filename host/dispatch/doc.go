@@ -1,0 +1,26 @@
+// Package dispatch takes ONE tool call from intent to outcome. It is the gate:
+// guards, hooks, claim, run, verification and recovery act on the same call,
+// and their order is the safety property, so they are files of one package and
+// Do is one list that is read from top to bottom.
+//
+// # Life of a tool call
+//
+//	 1 resolve   name -> release and tool, pinned for the session     check.go
+//	 2 check     JSON, schema, one deterministic repair, scope         check.go, repair.go
+//	 3 breaker   repeated calls without progress, budgets              gate.go
+//	 4 hooks     before the call: may tighten or refuse                gate.go
+//	 5 gate      the tier, and what it means for this call             gate.go, facts.go
+//	 6 claim     the idempotency key: done, in flight, unknown, ours   claim.go
+//	 7 intent    the record, durable before a write's effect           claim.go
+//	 8 run       the sandbox with the call's grants                    run.go
+//	 9 verify    envelope, output schema                               run.go
+//	10 hooks     after the call: may refuse the result                 run.go
+//	11 spill     large data out of the way                             run.go
+//	12 settle    one transaction: state, kv, claim, records            settle.go
+//	13 recover   by problem code: again, or tell, or stop              recover.go
+//
+// Steps 6 and 7 are one transaction, so that neither a claim without its
+// intent nor an intent without its claim can exist. Steps 8 to 12 are one
+// attempt; recovery may ask for another, under the same key. Every early exit
+// is recorded too, and a call whose record cannot be written does not run.
+package dispatch

@@ -1,0 +1,33 @@
+package dispatch
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sluicehq/sluice/abi"
+)
+
+// breaker cuts off calls that repeat without progress and calls over budget.
+// Nothing counts them yet: the agent's step ceiling is the only bound.
+func (f *flight) breaker(context.Context) *abi.Problem { return nil }
+
+// beforeHooks asks the hooks before the call. None can be registered yet.
+func (f *flight) beforeHooks(context.Context) *abi.Problem { return nil }
+
+// gate decides the tier, the strictest of what the manifest says and what its
+// rules raise it to, and what that means for this call.
+func (f *flight) gate(ctx context.Context) *abi.Problem {
+	if problem := f.fetchFacts(ctx); problem != nil {
+		return problem
+	}
+	tier, says := f.entry.Tool.TierOf(f.env)
+	f.outcome.Tier = tier
+	reason := strings.Join(says, " ")
+	switch tier {
+	case abi.Auto, abi.SoftGate:
+		return nil
+	case abi.HardGate:
+		return abi.NewProblem(abi.PendingApproval, "%s needs the user's confirmation before it runs. %s", f.call.Tool, reason)
+	}
+	return abi.NewProblem(abi.RedLine, "%s is blocked. %s", f.call.Tool, reason)
+}

@@ -1,0 +1,138 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"unicode/utf8"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/grant"
+	"github.com/sluicehq/sluice/host/sandbox"
+)
+
+// run calls the guest with the grants of its manifest and reads its reply.
+func (f *flight) run(ctx context.Context) *abi.Problem {
+	skill := f.entry.Release.Skill
+	input, err := json.Marshal(f.invocation())
+	if err != nil {
+		return abi.NewProblem(abi.HostBug, "the invocation of %s does not marshal", f.call.Tool)
+	}
+	if f.grant == nil {
+		f.grant = grant.For(f.Store, skill.Capabilities, f.entry.Tool.Effect, f.call.Session.Tenant, f.env.State)
+	}
+	f.grant.Reset()
+	result := f.entry.Release.Module.Call(ctx, sandbox.Request{
+		Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions,
+		Now: f.env.Now, Clock: skill.Capabilities.Clock,
+		Seed: sha256.Sum256([]byte(f.call.ID)), Random: skill.Capabilities.Random,
+	})
+	f.outcome.Usage.Add(result.Usage)
+	if result.Problem != nil {
+		return result.Problem
+	}
+	return f.readReply(result.Output)
+}
+
+func (f *flight) invocation() abi.Invocation {
+	return abi.Invocation{
+		ABI: abi.Version, Tool: f.entry.Tool.Name, Args: f.args, State: f.env.State, Facts: f.env.Facts,
+		Call: abi.CallInfo{
+			ID: string(f.call.ID), Key: string(f.key), Attempt: f.outcome.Attempts, Now: f.env.Now,
+			Tenant: string(f.call.Session.Tenant), Live: string(f.call.Live), Locale: f.call.Locale,
+		},
+	}
+}
+
+// readReply accepts exactly one envelope: data or a problem that is a skill's
+// to give, and nothing else.
+func (f *flight) readReply(output []byte) *abi.Problem {
+	f.reply = abi.Reply{}
+	d := json.NewDecoder(bytes.NewReader(output))
+	if err := d.Decode(&f.reply); err != nil {
+		return abi.NewProblem(abi.BrokenContract, "%s answered with something that is not an envelope", f.call.Tool)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return abi.NewProblem(abi.BrokenContract, "%s answered with more than one envelope", f.call.Tool)
+	}
+	if f.reply.OK == (f.reply.Problem != nil) {
+		return abi.NewProblem(abi.BrokenContract, "%s answered with both or neither of data and a problem", f.call.Tool)
+	}
+	if f.reply.OK {
+		return nil
+	}
+	if !f.reply.Problem.Code.OfSkill() {
+		return abi.NewProblem(abi.BrokenContract, "%s answered with code %d, which is not a skill's to give", f.call.Tool, f.reply.Problem.Code)
+	}
+	return bounded(f.reply.Problem)
+}
+
+// What a skill's problem may hold: the model reads all of it.
+const (
+	problemText       = 2000 // bytes of message and of hint
+	problemCandidates = 20
+	candidateText     = 200 // bytes
+	maxRetryAfterMS   = 60_000
+)
+
+func bounded(p *abi.Problem) *abi.Problem {
+	p.Message, p.Hint, p.Field = cut(p.Message, problemText), cut(p.Hint, problemText), cut(p.Field, candidateText)
+	p.Candidates = p.Candidates[:min(len(p.Candidates), problemCandidates)]
+	for i, c := range p.Candidates {
+		p.Candidates[i] = cut(c, candidateText)
+	}
+	p.RetryAfterMS = min(max(p.RetryAfterMS, 0), maxRetryAfterMS)
+	return p
+}
+
+// cut shortens text to most bytes without breaking a character.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+// verify accepts data that keeps the tool's output schema, and state changes
+// that the manifest declares.
+func (f *flight) verify(context.Context) *abi.Problem {
+	if len(f.reply.Data) == 0 {
+		f.reply.Data = json.RawMessage("null")
+	}
+	if problem := f.entry.Tool.CheckOutput(f.reply.Data); problem != nil {
+		return problem
+	}
+	if len(f.reply.State) == 0 {
+		return nil
+	}
+	var patch map[string]json.RawMessage
+	if err := json.Unmarshal(f.reply.State, &patch); err != nil {
+		return abi.NewProblem(abi.BrokenContract, "%s answered with a state patch that is not an object", f.call.Tool)
+	}
+	if f.entry.Tool.Effect != abi.Write {
+		return abi.NewProblem(abi.NotGranted, "%s is a read and may not change state", f.call.Tool)
+	}
+	for key := range patch {
+		if !f.entry.Release.Skill.Capabilities.State.MayWrite(key) {
+			return abi.NewProblem(abi.NotGranted, "%s changes state key %.80q, which its manifest does not declare", f.call.Tool, key)
+		}
+	}
+	return nil
+}
+
+// afterHooks asks the hooks before anything is kept. None can be registered yet.
+func (f *flight) afterHooks(context.Context) *abi.Problem { return nil }
+
+// spill moves data that is too long for the model to a blob. There are no
+// blobs yet: the outcome keeps it whole, and the window shows its ends.
+func (f *flight) spill(context.Context) *abi.Problem {
+	f.outcome.Data, f.outcome.Preview = f.reply.Data, cut(f.reply.Preview, problemText)
+	f.outcome.Status = host.Done
+	return nil
+}

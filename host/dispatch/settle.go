@@ -1,0 +1,112 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
+)
+
+// settle commits everything that the call did, in one transaction, or nothing.
+// From here on a cancelled caller does not undo it.
+func (f *flight) settle(ctx context.Context) *abi.Problem {
+	if ctx.Err() != nil {
+		return host.ProblemOf(ctx.Err())
+	}
+	changes, problem := f.stateChanges(ctx)
+	if problem != nil {
+		return problem
+	}
+	stored, err := json.Marshal(f.outcome)
+	if err != nil {
+		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
+	}
+	settlement := state.Settlement{
+		Session: f.call.Session, Call: f.call.ID, Key: f.key, State: changes,
+		Records: append(f.readIntent(), f.record(host.RecordOutcome, stored)),
+	}
+	if f.key != "" {
+		settlement.Outcome, settlement.Views = stored, f.grant.Views
+	}
+	if err := f.Store.Settle(ctx, settlement); err != nil {
+		return host.ProblemOf(err)
+	}
+	f.claimed = false
+	return nil
+}
+
+// readIntent is the intent record of a read, which goes with its outcome.
+func (f *flight) readIntent() []host.Record {
+	if f.key != "" || f.args == nil {
+		return nil
+	}
+	return []host.Record{f.record(host.RecordIntent, f.intentDetail())}
+}
+
+// stateChanges makes the new values from the reply's merge patch. A key that
+// the call has read must not have changed since.
+func (f *flight) stateChanges(ctx context.Context) ([]state.Change, *abi.Problem) {
+	if len(f.reply.State) == 0 {
+		return nil, nil
+	}
+	var patch map[string]json.RawMessage
+	if err := json.Unmarshal(f.reply.State, &patch); err != nil {
+		return nil, abi.NewProblem(abi.BrokenContract, "%s answered with a state patch that is not an object", f.call.Tool)
+	}
+	keys := make([]string, 0, len(patch))
+	for key := range patch {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	current, err := f.Store.LoadState(ctx, f.call.Session, keys...)
+	if err != nil {
+		return nil, host.ProblemOf(err)
+	}
+	changes := make([]state.Change, 0, len(keys))
+	for _, key := range keys {
+		if read, was := f.versions[key]; was && read != current[key].Version {
+			return nil, abi.NewProblem(abi.StoreConflict, "state key %q was changed by another call", key)
+		}
+		merged, err := mergePatch(current[key].Data, patch[key])
+		if err != nil {
+			return nil, abi.NewProblem(abi.BrokenContract, "%s answered with a state patch for %q that is not JSON", f.call.Tool, key)
+		}
+		changes = append(changes, state.Change{Key: key, Version: current[key].Version, Data: merged})
+	}
+	return changes, nil
+}
+
+// mergePatch applies a JSON merge patch (RFC 7396). A patch of null gives nil:
+// the value is removed.
+func mergePatch(target, patch json.RawMessage) (json.RawMessage, error) {
+	p := decodeLoose(patch)
+	if p == nil {
+		if string(patch) == "null" {
+			return nil, nil
+		}
+		return nil, &json.SyntaxError{}
+	}
+	return json.Marshal(merge(decodeLoose(target), p))
+}
+
+func merge(target, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	t, ok := target.(map[string]any)
+	if !ok {
+		t = map[string]any{}
+	}
+	for name, value := range p {
+		if value == nil {
+			delete(t, name)
+		} else {
+			t[name] = merge(t[name], value)
+		}
+	}
+	return t
+}
