@@ -1,0 +1,222 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/release"
+	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/host/window"
+)
+
+// Defaults of Config.
+const (
+	DefaultSteps    = 40               // a task that needs more has gone astray
+	DefaultParallel = 8                // reads of one answer at once
+	DefaultBatch    = 90 * time.Second // for the calls of one answer together
+	MaxInputBytes   = 64 << 10         // of one user input: more is an upload
+)
+
+// Config is what an Agent works with. Store, Releases, Dispatch and Model are
+// required.
+type Config struct {
+	Store    *state.Store
+	Releases *release.Set
+	Dispatch *dispatch.Dispatcher
+	Model    model.Provider
+
+	Steps    int           // model answers in one turn
+	Parallel int           // reads at once
+	Batch    time.Duration // for the calls of one answer together
+	Now      func() time.Time
+}
+
+// An Agent runs turns. It is safe for concurrent use; two turns of one session
+// do not run at once in one process.
+type Agent struct {
+	Config
+
+	mu      sync.Mutex
+	running map[host.SessionRef]bool // guarded by mu
+}
+
+// New makes an agent.
+func New(cfg Config) *Agent {
+	if cfg.Steps == 0 {
+		cfg.Steps = DefaultSteps
+	}
+	if cfg.Parallel == 0 {
+		cfg.Parallel = DefaultParallel
+	}
+	if cfg.Batch == 0 {
+		cfg.Batch = DefaultBatch
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Agent{Config: cfg, running: map[host.SessionRef]bool{}}
+}
+
+// A Session is who is talking, and about what.
+type Session struct {
+	Ref    host.SessionRef
+	Live   host.LiveID
+	Locale string // BCP 47
+}
+
+// An Input is one delivery of the user's words. A redelivery has the same ID.
+type Input struct {
+	ID   host.InputID
+	Text string
+}
+
+// A Reason says why a turn ended.
+type Reason string
+
+// Reasons.
+const (
+	Answered Reason = "answered"
+	TooLong  Reason = "steps" // the ceiling of steps was reached
+)
+
+// An Answer is the end of a turn.
+type Answer struct {
+	Text     string         `json:"text"`
+	Reason   Reason         `json:"reason"`
+	Steps    int            `json:"steps"` // answers of the model, this run
+	Outcomes []host.Outcome `json:"-"`     // of this run, in the order of the calls; the audit log has them all
+	Usage    model.Usage    `json:"usage"`
+	Repeated bool           `json:"repeated,omitempty"` // the input had been answered before; nothing ran
+}
+
+// Turn answers one input. Events are given to on, in order, one at a time; on
+// may be nil and must not block for long. An error carries a problem: the
+// input is stored, and the same input given again continues the turn.
+// A turn of the session that is running already in this process is Busy.
+func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Event)) (Answer, error) {
+	if problem := validInput(s, in); problem != nil {
+		return Answer{}, host.Fail("agent.Turn", problem, nil)
+	}
+	if !a.enter(s.Ref) {
+		return Answer{}, host.Fail("agent.Turn", abi.NewProblem(abi.Busy, "session %s has a turn running", s.Ref), nil)
+	}
+	defer a.leave(s.Ref)
+	t := &turn{Agent: a, session: s, sink: sink{on: on, now: a.Now}}
+	if err := t.begin(ctx, in); err != nil {
+		return Answer{}, err
+	}
+	if t.input.Answer != nil {
+		answer := *t.input.Answer
+		answer.Repeated = true
+		return answer, nil
+	}
+	t.sink.emit(host.Event{Kind: host.EventTurnStart, Text: in.Text})
+	return t.run(ctx)
+}
+
+func validInput(s Session, in Input) *abi.Problem {
+	if err := s.Ref.Valid(); err != nil {
+		return abi.NewProblem(abi.BadValue, "%v", err)
+	}
+	if err := (host.SessionRef{Tenant: "-", User: "-", Session: host.SessionID(in.ID)}).Valid(); err != nil {
+		return abi.NewProblem(abi.BadValue, "the input's id cannot be used: give 1 to %d printable bytes", host.MaxIDBytes)
+	}
+	if in.Text == "" || len(in.Text) > MaxInputBytes {
+		return abi.NewProblem(abi.InputLimit, "the input has %d bytes; give 1 to %d", len(in.Text), MaxInputBytes)
+	}
+	return nil
+}
+
+func (a *Agent) enter(ref host.SessionRef) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running[ref] {
+		return false
+	}
+	a.running[ref] = true
+	return true
+}
+
+func (a *Agent) leave(ref host.SessionRef) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.running, ref)
+}
+
+// A turn is one run of the loop.
+type turn struct {
+	*Agent
+	session Session
+	sink    sink
+	conversation
+
+	catalog *release.Catalog
+	answer  Answer
+}
+
+// run goes on from what the conversation says until the turn is over.
+func (t *turn) run(ctx context.Context) (Answer, error) {
+	for {
+		if ctx.Err() != nil {
+			return t.answer, host.Fail("agent.Turn", host.ProblemOf(ctx.Err()), ctx.Err())
+		}
+		var err error
+		switch next := t.next(); {
+		case next == over:
+			return t.end(ctx, Answered)
+		case next == act:
+			err = t.act(ctx)
+		case t.steps() >= t.Steps:
+			return t.end(ctx, TooLong)
+		default:
+			err = t.think(ctx)
+		}
+		if err != nil {
+			problem := host.ProblemOf(err)
+			t.sink.notice(problem, t.session.Locale)
+			return t.answer, err
+		}
+	}
+}
+
+// think asks the model and stores its answer.
+func (t *turn) think(ctx context.Context) error {
+	request := model.Request{
+		System: window.System(t.catalog.Skills()), Tools: window.Tools(t.catalog.Tools()),
+		Messages: t.messages, Locale: t.session.Locale,
+	}
+	reply, err := t.Model.Complete(ctx, request, t.sink.piece)
+	if err != nil {
+		return err
+	}
+	t.answer.Steps++
+	t.answer.Usage.Input += reply.Usage.Input
+	t.answer.Usage.Cached += reply.Usage.Cached
+	t.answer.Usage.Output += reply.Usage.Output
+	return t.append(ctx, t.Store, reply.Message())
+}
+
+// end stores the turn's answer with its input, so that a redelivery gets it.
+func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
+	t.answer.Reason = reason
+	if reason == TooLong {
+		problem := abi.NewProblem(abi.OverBudget, "the turn took %d steps without an answer", t.Steps)
+		t.sink.notice(problem, t.session.Locale)
+		t.answer.Text = userText(problem, t.session.Locale)
+		if err := t.append(ctx, t.Store, model.Message{Role: model.RoleAssistant, Text: t.answer.Text}); err != nil {
+			return t.answer, err
+		}
+	} else {
+		t.answer.Text = t.messages[len(t.messages)-1].Text
+	}
+	if err := t.finish(ctx, t.Store, t.answer); err != nil {
+		return t.answer, err
+	}
+	t.sink.emit(host.Event{Kind: host.EventTurnEnd, Reason: string(reason)})
+	return t.answer, nil
+}

@@ -1,0 +1,22 @@
+// Package agent runs the turn: think, act, observe, until an answer. It owns
+// the loop, the conversation in the store, and the order in which calls run;
+// every call goes through dispatch, and the model sees what window gives it.
+//
+// # Life of a turn
+//
+//  1. Turn finds the session and pins its releases. An input that was delivered
+//     before is not run again: a finished one gives its stored answer, an
+//     unfinished one goes on where it stopped.
+//  2. The user's words are stored before the model is asked.
+//  3. The model answers; the answer is stored before its calls run.
+//  4. Calls run: neighbouring reads side by side, writes alone and in order.
+//     Their results are stored as they come, in the order of the calls. A call
+//     that fails is a result too and never ends the turn.
+//  5. From 3 again, until an answer without calls, or the ceiling of steps.
+//
+// What comes next is read off the stored conversation and nothing else: after
+// its last message is a user's or a result, the model is asked; after calls
+// without results, they run; after an answer, the turn is over. So a turn that
+// was broken off anywhere continues, and a call that was in the middle gets its
+// old id and key and meets its claim.
+package agent
