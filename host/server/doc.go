@@ -1,0 +1,68 @@
+// Package server is the HTTP door of the host: it translates requests into
+// turns of the agent and events into a stream. It decides nothing about what
+// a session may do; the gate below does that for every door alike.
+//
+// # The API
+//
+// JSON in; JSON or server-sent events out. Every POST has the content type
+// application/json. Who asks is said on every request by the headers
+// Sluice-Tenant and Sluice-User, "local" where they are absent. There is no
+// authentication yet, so the server listens on loopback addresses only and
+// believes the headers; authentication will set what they say now.
+//
+//	POST /v1/sessions                    {"locale":"zh-CN","live":"…"}, both optional -> 201 {"session":"…"}
+//	POST /v1/sessions/{session}/turns    {"id":"…","text":"…"}, id optional -> events, or the answer
+//	GET  /v1/tools                       the tools of a new session
+//	GET  /healthz                        200 while the process lives
+//	GET  /readyz                         200, or 503 where a check fails; each check by name
+//
+//	curl -s localhost:7700/v1/sessions -H 'Content-Type: application/json' -d '{"locale":"en"}'
+//	curl -sN localhost:7700/v1/sessions/$SESSION/turns -H 'Content-Type: application/json' \
+//	     -d '{"id":"order-17","text":"what does 1001 cost?"}'
+//	curl -s localhost:7700/v1/sessions/$SESSION/turns -H 'Content-Type: application/json' \
+//	     -H 'Accept: application/json' -d '{"text":"set 1001 to 89"}'
+//	curl -s localhost:7700/readyz
+//
+// A session's id cannot be guessed, and the session is found only by the
+// tenant and the user that made it; to everybody else it does not exist.
+//
+// A turn streams each host.Event as
+//
+//	id: 3
+//	event: call
+//	data: {"kind":"call","time":"…","call":"call_…","tool":"quote","args":"…"}
+//
+// and ends with "event: answer" (agent.Answer) or "event: problem"
+// ({"problem":{…},"user":"…"}: what went wrong, and words for the user in
+// their language). A comment keeps the connection alive while nothing is said.
+// A reader slower than maxUnread events misses some, which the ids show, but
+// never the answer. With Accept: application/json only the answer comes.
+// A turn that fails before it has told anything is refused with the status
+// that statusOf gives, in either form; the body is that of the problem event.
+// The header Sluice-Input has the delivery's id, the caller's or a new one.
+//
+// # Life of a request
+//
+//  1. ServeHTTP refuses what does not name a loopback host (a web page that
+//     rebinds its name to 127.0.0.1 is stopped here) and a POST that is not
+//     application/json (which a page cannot send across origins unasked).
+//     There is no CORS.
+//  2. The body is read up to its limit and decoded strictly: what is not known
+//     is refused with the nearest name.
+//  3. A turn takes one of Config.Turns places, or is refused with 429. It keeps
+//     the place until it ends.
+//  4. The turn runs on its own: a client that goes away does not stop it. It is
+//     finished and stored, and the same delivery id given again gets the
+//     answer, marked "repeated"; while the turn still runs, 409. So turns that
+//     nobody listens to are bounded by the same places.
+//  5. Events go to the client as they come, then the answer or the problem.
+//  6. One line is logged, without bodies. A panic becomes problem 9012 and 500.
+//
+// # Life of a shutdown
+//
+//  1. The context of Serve ends. New turns get 503 and readyz says so; the other
+//     requests are still served.
+//  2. Running turns have Config.Grace to end; then they are cancelled. What they
+//     had done is stored, and the same delivery continues them later.
+//  3. Connections end when their last bytes are out.
+package server
