@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/sandbox"
+)
+
+// Files of a built skill.
+const (
+	manifestFile = "skill.yaml"
+	moduleFile   = "skill.wasm"
+)
+
+// buildSkill builds the Go skill in dir with the standard toolchain, asks the
+// module for its manifest, validates it, and writes skill.wasm and skill.yaml
+// to out. The same source gives the same bytes in any folder.
+func (p *program) buildSkill(ctx context.Context, sb *sandbox.Sandbox, dir, out string) (*manifest.Skill, error) {
+	module := filepath.Join(out, moduleFile)
+	if err := p.step("building "+dir, func() error { return goBuild(ctx, dir, module) }); err != nil {
+		return nil, err
+	}
+	wasm, err := os.ReadFile(module)
+	if err != nil {
+		return nil, err
+	}
+	var skill *manifest.Skill
+	err = p.step("compiling "+dir, func() (err error) {
+		skill, err = describe(ctx, sb, wasm)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	if err := copyGuide(skill.Guide, dir, out); err != nil {
+		return nil, err
+	}
+	text, err := manifest.Marshal(skill.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	return skill, os.WriteFile(filepath.Join(out, manifestFile), text, 0o644)
+}
+
+// guideBytes bounds a guide: it is shown to a model.
+const guideBytes = 64 << 10
+
+// copyGuide lays the skill's guide beside its manifest.
+func copyGuide(guide, dir, out string) error {
+	if guide == "" || filepath.Clean(dir) == filepath.Clean(out) {
+		return nil
+	}
+	if !filepath.IsLocal(guide) {
+		return host.Fail("build", abi.NewProblem(abi.InvalidManifest, "the guide %q is not inside the skill's folder", guide), nil)
+	}
+	text, err := readBounded(filepath.Join(dir, guide), guideBytes)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, guide), text, 0o644)
+}
+
+func goBuild(ctx context.Context, dir, module string) error {
+	module, err := filepath.Abs(module)
+	if err != nil {
+		return err
+	}
+	if sources, err := filepath.Glob(filepath.Join(dir, "*.go")); err != nil || len(sources) == 0 {
+		return host.Fail("build", abi.NewProblem(abi.NotFound, "%s has no Go source", dir).
+			WithHint("give the folder of a skill's main package"), err)
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", module, ".")
+	build.Dir = dir
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	text, err := build.CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		return host.Fail("build", abi.NewProblem(abi.Unavailable, "the go command was not found").
+			WithHint("install Go 1.26 or newer and put it on the PATH"), nil)
+	}
+	if err != nil {
+		return host.Fail("build", abi.NewProblem(abi.BadArguments, "%s does not build:\n%s", dir, strings.TrimSpace(string(text))), nil)
+	}
+	return nil
+}
+
+// describe asks a module for its manifest.
+func describe(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) (*manifest.Skill, error) {
+	module, err := sb.Load(ctx, wasm, abi.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer module.Close(context.WithoutCancel(ctx))
+	result := module.Call(ctx, sandbox.Request{Export: abi.ExportDescribe})
+	if result.Problem != nil {
+		return nil, host.Fail("describe", result.Problem, nil)
+	}
+	d := json.NewDecoder(bytes.NewReader(result.Output))
+	d.DisallowUnknownFields()
+	var m abi.Manifest
+	if err := d.Decode(&m); err != nil {
+		return nil, host.Fail("describe", abi.NewProblem(abi.BrokenContract, "%s gave something that is not a manifest", abi.ExportDescribe), err)
+	}
+	m.Module = moduleFile
+	return manifest.Compile(m)
+}
+
+// loadDir gives the skill in a folder: built from its Go source if it has any,
+// else from its skill.yaml and module.
+func (p *program) loadDir(ctx context.Context, sb *sandbox.Sandbox, dir string) (*manifest.Skill, []byte, error) {
+	if sources, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(sources) > 0 {
+		out, err := os.MkdirTemp("", "sluice-build-")
+		if err != nil {
+			return nil, nil, err
+		}
+		defer os.RemoveAll(out)
+		skill, err := p.buildSkill(ctx, sb, dir, out)
+		if err != nil {
+			return nil, nil, err
+		}
+		wasm, err := os.ReadFile(filepath.Join(out, moduleFile))
+		return skill, wasm, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, manifestFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, host.Fail("load", abi.NewProblem(abi.NotFound, "%s has neither Go source nor %s", dir, manifestFile).
+			WithHint("give a skill's source folder, or the folder that `sluice skill build` wrote"), nil)
+	}
+	skill, err := manifest.Load(os.DirFS(dir), manifestFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	wasm, err := readBounded(filepath.Join(dir, skill.Module), int64(abi.ModuleBytesCeiling))
+	return skill, wasm, err
+}
+
+// readBounded reads a file that has at most limit bytes.
+func readBounded(name string, limit int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, host.Fail("read", abi.NewProblem(abi.InputLimit, "%s has %d bytes; at most %d are taken", name, info.Size(), limit), nil)
+	}
+	return os.ReadFile(name)
+}

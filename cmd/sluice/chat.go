@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/agent"
+)
+
+func (p *program) chatCommand() *cobra.Command {
+	var session agent.Session
+	var seed string
+	c := &cobra.Command{
+		Use: "chat", Short: "Talk to the agent in the terminal", Args: cobra.NoArgs,
+		Long: `Chat loads the newest release of every skill of the registry and reads one input a line.
+The conversation is stored: the same --session goes on where it stopped. End it with Ctrl-D.`,
+		Example: `  sluice chat --registry ./registry.git
+  echo "把 1001 改到 89 元" | sluice chat --registry ./registry.git --locale zh-CN
+  SLUICE_MODEL_KEY=… sluice chat --registry ./registry.git --model openai --model-url https://api.example.com/v1 --model-name NAME`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if session.Ref.Session == "" {
+				session.Ref.Session = host.SessionID(host.NewID("session_"))
+			}
+			return p.chat(c.Context(), session, seed)
+		},
+	}
+	sessionFlags(c, &session)
+	c.Flags().StringVar((*string)(&session.Ref.Session), "session", "", "the session to go on with (default: a new one)")
+	c.Flags().StringVar(&seed, "seed", "", "NAMESPACE=FILE: a JSON file {key: value} that fills a kv namespace first")
+	return c
+}
+
+func sessionFlags(c *cobra.Command, s *agent.Session) {
+	c.Flags().StringVar((*string)(&s.Ref.Tenant), "tenant", "local", "the tenant")
+	c.Flags().StringVar((*string)(&s.Ref.User), "user", "local", "the user")
+	c.Flags().StringVar((*string)(&s.Live), "live", "", "the live event that the session belongs to")
+	c.Flags().StringVar(&s.Locale, "locale", "", "language of notices, such as en or zh-CN")
+}
+
+func (p *program) chat(ctx context.Context, session agent.Session, seed string) error {
+	m, err := p.model.open()
+	if err != nil {
+		return err
+	}
+	h, err := p.open(ctx, p.home, p.registry)
+	if err != nil {
+		return err
+	}
+	defer h.close(ctx)
+	if err := p.loadAll(ctx, h); err != nil {
+		return err
+	}
+	if seed != "" {
+		namespace, file, ok := strings.Cut(seed, "=")
+		if !ok {
+			return fmt.Errorf("%w: --seed takes NAMESPACE=FILE", errUsage)
+		}
+		if err := importSeed(ctx, h, session.Ref.Tenant, namespace, file); err != nil {
+			return err
+		}
+	}
+	if !p.json {
+		fmt.Fprintf(p.stderr, "session %s; end with Ctrl-D\n", session.Ref.Session)
+	}
+	return p.talk(ctx, h.agent(m), session)
+}
+
+// talk reads inputs line by line until the end or an interruption.
+func (p *program) talk(ctx context.Context, a *agent.Agent, session agent.Session) error {
+	for line, err := range lines(ctx, p.stdin, p.prompt) {
+		if err != nil {
+			return err
+		}
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		in := agent.Input{ID: host.InputID(host.NewID("input_")), Text: line}
+		answer, err := a.Turn(ctx, session, in, p.show)
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			p.tell(err)
+			continue
+		}
+		if p.json {
+			p.print(map[string]any{"answer": answer})
+		} else {
+			fmt.Fprintln(p.stdout)
+		}
+	}
+	return nil
+}
+
+// prompt asks for input where a person is typing.
+func (p *program) prompt() {
+	if f, ok := p.stdin.(*os.File); ok && !p.json {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			fmt.Fprint(p.stdout, "> ")
+		}
+	}
+}
+
+// show prints an event of a turn for people, or as JSON.
+func (p *program) show(e host.Event) {
+	if p.json {
+		p.print(e)
+		return
+	}
+	switch e.Kind {
+	case host.EventText:
+		fmt.Fprint(p.stdout, e.Text)
+	case host.EventRestart:
+		fmt.Fprintln(p.stdout, " …")
+	case host.EventCall:
+		fmt.Fprintf(p.stdout, "  → %s %s\n", e.Tool, e.Args)
+	case host.EventOutcome:
+		fmt.Fprintf(p.stdout, "  ← %s\n", outcomeLine(*e.Outcome))
+	case host.EventNotice:
+		fmt.Fprintf(p.stdout, "  ! %s\n", e.Text)
+	}
+}
+
+func outcomeLine(o host.Outcome) string {
+	switch {
+	case o.Problem != nil:
+		return string(o.Status) + " " + o.Problem.Error()
+	case o.Replayed:
+		return "stored outcome: " + string(o.Data)
+	case o.Preview != "":
+		return o.Preview
+	}
+	return string(o.Data)
+}
+
+// maxLine bounds one line of input.
+const maxLine = agent.MaxInputBytes
+
+// lines gives the lines of r as they come; asking for the next one calls
+// prompt first. A cancelled context ends the waiting, though the reader itself
+// cannot be stopped.
+func lines(ctx context.Context, r io.Reader, prompt func()) func(func(string, error) bool) {
+	return func(yield func(string, error) bool) {
+		type read struct {
+			text string
+			err  error
+		}
+		incoming := make(chan read)
+		ask := make(chan struct{})
+		defer close(ask)
+		go func() {
+			defer close(incoming)
+			scanner := bufio.NewScanner(r)
+			scanner.Buffer(nil, maxLine)
+			for range ask {
+				if !scanner.Scan() {
+					if err := scanner.Err(); err != nil {
+						incoming <- read{err: err}
+					}
+					return
+				}
+				incoming <- read{text: scanner.Text()}
+			}
+		}()
+		for {
+			prompt()
+			select {
+			case ask <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case in, ok := <-incoming:
+				if !ok || !yield(in.text, in.err) || in.err != nil {
+					return
+				}
+			case <-ctx.Done():
+				yield("", ctx.Err())
+				return
+			}
+		}
+	}
+}

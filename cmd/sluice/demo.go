@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/agent"
+	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/state"
+)
+
+//go:embed demo.json
+var demoShop []byte
+
+var demoSession = agent.Session{
+	Ref:  host.SessionRef{Tenant: "demo", User: "anchor", Session: "live-1"},
+	Live: "evening-show", Locale: "zh-CN",
+}
+
+func (p *program) demoCommand() *cobra.Command {
+	var source string
+	c := &cobra.Command{
+		Use: "demo", Short: "Build the shop skills, publish them, and run a short conversation with the offline model", Args: cobra.NoArgs,
+		Example: "  make demo\n  sluice demo --skills skills/shop",
+		RunE: func(c *cobra.Command, _ []string) error {
+			folder, err := os.MkdirTemp("", "sluice-demo-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(folder)
+			return p.demo(c.Context(), folder, source)
+		},
+	}
+	c.Flags().StringVar(&source, "skills", "skills/shop", "source folder of the shop skills")
+	return c
+}
+
+func (p *program) demo(ctx context.Context, folder, source string) error {
+	repository := filepath.Join(folder, "registry.git")
+	h, err := p.open(ctx, folder, repository)
+	if err != nil {
+		return err
+	}
+	defer h.close(ctx)
+	p.heading("Skills: built from Go, published to a git registry, loaded from there")
+	var sources []string
+	for _, name := range []string{"catalog", "coupons", "pricing", "stage"} {
+		sources = append(sources, filepath.Join(source, name))
+	}
+	if err := p.publishFrom(ctx, h, repository, sources...); err != nil {
+		return err
+	}
+	if err := p.loadAll(ctx, h); err != nil {
+		return err
+	}
+	for _, r := range h.releases.Current() {
+		fmt.Fprintf(p.stdout, "  %s  %s\n", r, r.Skill.Summary)
+	}
+	if err := seedDemo(ctx, h); err != nil {
+		return err
+	}
+	for _, scene := range []func(context.Context, *hall) error{
+		p.demoQuery, p.demoWrite, p.demoRedelivery, p.demoBadArgument, p.demoRefusal, p.demoHardGate,
+	} {
+		if err := scene(ctx, h); err != nil {
+			return err
+		}
+	}
+	return p.demoAudit(ctx, h)
+}
+
+func seedDemo(ctx context.Context, h *hall) error {
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(demoShop, &entries); err != nil {
+		return err
+	}
+	return h.store.Import(ctx, demoSession.Ref.Tenant, "shop", func(yield func(string, []byte) bool) {
+		for key, value := range entries {
+			if !yield(key, value) {
+				return
+			}
+		}
+	})
+}
+
+func (p *program) heading(text string) { fmt.Fprintf(p.stdout, "\n%s\n", text) }
+
+// say runs one turn and expects what its calls come to.
+func (p *program) say(ctx context.Context, h *hall, m model.Provider, id, text string, want ...host.Status) (agent.Answer, error) {
+	fmt.Fprintf(p.stdout, "anchor: %s\n", text)
+	answer, err := h.agent(m).Turn(ctx, demoSession, agent.Input{ID: host.InputID(id), Text: text}, p.show)
+	fmt.Fprintln(p.stdout)
+	if err != nil {
+		return answer, err
+	}
+	var got []host.Status
+	for _, o := range answer.Outcomes {
+		got = append(got, o.Status)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		return answer, fmt.Errorf("demo: %q ended as %v; %v was expected", text, got, want)
+	}
+	return answer, nil
+}
+
+func (p *program) demoQuery(ctx context.Context, h *hall) error {
+	p.heading("A query: the model picks a tool, the sandbox runs it")
+	_, err := p.say(ctx, h, model.Offline{}, "in-1", "1001 现在多少钱", host.Done)
+	return err
+}
+
+func (p *program) demoWrite(ctx context.Context, h *hall) error {
+	p.heading("A write within the rules: the gate checks the fresh price, then it runs")
+	_, err := p.say(ctx, h, model.Offline{}, "in-2", "把 1001 改到 89 元", host.Done)
+	return err
+}
+
+// demoRedelivery sends the same call to the gate twice, and the same input to
+// the agent twice, as a network that lost the answer does.
+func (p *program) demoRedelivery(ctx context.Context, h *hall) error {
+	p.heading("The same delivery twice: it runs once")
+	catalog, _ := h.releases.Catalog(ctx, nil)
+	call := host.Call{
+		ID: host.CallIDFor(demoSession.Ref, 1_000, 0), Session: demoSession.Ref, Locale: demoSession.Locale, Input: 1_000,
+		Tool: "issue_coupon", Args: `{"sku":"1001","amount":5,"count":10}`,
+	}
+	for _, replayed := range []bool{false, true} {
+		fmt.Fprintf(p.stdout, "  → %s %s\n", call.Tool, call.Args)
+		o := h.dispatch.Do(ctx, catalog, call)
+		fmt.Fprintf(p.stdout, "  ← %s\n", outcomeLine(o))
+		if !o.OK() || o.Replayed != replayed {
+			return fmt.Errorf("demo: the delivery ended as %s, replayed %v; %v was expected", o.Status, o.Replayed, replayed)
+		}
+	}
+	answer, err := p.say(ctx, h, model.Offline{}, "in-2", "把 1001 改到 89 元")
+	if err == nil && !answer.Repeated {
+		return fmt.Errorf("demo: a repeated input was run again")
+	}
+	fmt.Fprintf(p.stdout, "  (answered before, nothing ran: %s)\n", answer.Text)
+	return err
+}
+
+// demoBadArgument plays a model that sends a text as the price; the gate tells
+// it the path and the expected shape, and it asks the user.
+func (p *program) demoBadArgument(ctx context.Context, h *hall) error {
+	p.heading("A bad argument: the model is told its path, nothing runs")
+	said, asks := "把 1001 打成骨折价", "请问 1001 具体改到多少元？"
+	result := ""
+	call := model.RecordedCall{ID: "slip"}
+	call.Function.Name, call.Function.Arguments = "set_price", `{"sku":"1001","price":"骨折价","currency":"CNY"}`
+	slip := model.NewReplay([]model.Recorded{
+		{Role: "user", Content: &said}, {Role: "assistant", ToolCalls: []model.RecordedCall{call}},
+		{Role: "tool", ToolCallID: "slip", Name: "set_price", Content: &result}, {Role: "assistant", Content: &asks},
+	})
+	answer, err := p.say(ctx, h, slip, "in-3", said, host.Failed)
+	if err == nil && answer.Outcomes[0].Problem.Field != "price" {
+		return fmt.Errorf("demo: the problem is about %q, not about price", answer.Outcomes[0].Problem.Field)
+	}
+	return err
+}
+
+func (p *program) demoRefusal(ctx context.Context, h *hall) error {
+	p.heading("A business refusal: the skill says no, with the bounds")
+	_, err := p.say(ctx, h, model.Offline{}, "in-4", "把 1001 改到 75 元", host.Failed)
+	return err
+}
+
+func (p *program) demoHardGate(ctx context.Context, h *hall) error {
+	p.heading("A drop of more than 30 %: it waits for a person, and nobody waits for it")
+	_, err := p.say(ctx, h, model.Offline{}, "in-5", "把 1002 改到 9 元", host.Pending)
+	return err
+}
+
+// demoAudit prints what is on record.
+func (p *program) demoAudit(ctx context.Context, h *hall) error {
+	p.heading("The audit trail")
+	records, err := h.store.Records(ctx, demoSession.Ref.Tenant, state.RecordFilter{Limit: 1000})
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "  SEQ\tKIND\tTOOL\tRELEASE\tKEY\tDETAIL")
+	for _, r := range records {
+		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%.8s\t%s\n", r.Seq, r.Kind, r.Tool, r.Release, r.Key, short(string(r.Detail)))
+	}
+	return w.Flush()
+}
+
+// short gives the head of a text, for one line of a table.
+func short(text string) string {
+	const most = 72
+	if r := []rune(text); len(r) > most {
+		return strings.TrimSpace(string(r[:most])) + "…"
+	}
+	return text
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// Exit codes, as `sluice help` tells them.
+const (
+	exitOK          = 0
+	exitFailed      = 1   // the work failed or was refused
+	exitUsage       = 2   // the command line is wrong
+	exitInterrupted = 130 // Ctrl-C
+)
+
+// A program is one run of the command: where it reads and writes, and the
+// flags that every command has.
+type program struct {
+	env            func(string) string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	home     string
+	registry string
+	json     bool
+	model    modelFlags
+}
+
+// errUsage marks an error in the command line itself.
+var errUsage = errors.New("usage")
+
+// errRefused ends a command whose output has told the problem already.
+var errRefused = errors.New("refused")
+
+func (p *program) run(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	started := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errRefused):
+		return exitFailed
+	}
+	p.tell(err)
+	switch {
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case !started, errors.Is(err, errUsage):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// tell prints an error for somebody who is in the middle of something else:
+// what happened, to what, and on a line of its own what to do now.
+func (p *program) tell(err error) {
+	var failed *host.Error
+	if p.json {
+		problem := host.ProblemOf(err)
+		if !errors.As(err, &failed) {
+			problem = abi.NewProblem(abi.SystemFailure, "%v", err)
+		}
+		p.print(map[string]any{"problem": problem})
+		return
+	}
+	hint := ""
+	text := err.Error()
+	if errors.As(err, &failed) {
+		hint = failed.Problem.Hint
+		text = failed.Problem.Message
+		if failed.Cause != nil {
+			text += ": " + failed.Cause.Error()
+		}
+	}
+	fmt.Fprintf(p.stderr, "sluice: %s\n", text)
+	if hint != "" {
+		fmt.Fprintf(p.stderr, "hint: %s\n", hint)
+	}
+}
+
+// print writes a value as one line of JSON.
+func (p *program) print(v any) {
+	e := json.NewEncoder(p.stdout)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		fmt.Fprintf(p.stderr, "sluice: writing the result: %v\n", err)
+	}
+}
+
+// step does work that may take a while. After a second it says what is going
+// on, and at the end how long it took.
+func (p *program) step(label string, work func() error) error {
+	start := time.Now()
+	slow := time.AfterFunc(time.Second, func() { fmt.Fprintf(p.stderr, "… %s\n", label) })
+	err := work()
+	if !slow.Stop() {
+		fmt.Fprintf(p.stderr, "… %s: %.1f s\n", label, time.Since(start).Seconds())
+	}
+	return err
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sluice",
+		Short: "A skill platform for AI agents: sandboxed skills behind a gate",
+		Long: `Sluice runs business skills, which are WebAssembly modules from a git registry, for
+AI agents: in a sandbox, behind a gate, with evidence of everything that was done.
+
+Exit codes: 0 done, 1 the work failed or was refused, 2 wrong usage, 130 interrupted.
+With --json, results and problems are JSON on standard output; progress stays on standard error.`,
+		Example: `  sluice demo
+  sluice skill build skills/shop/pricing
+  sluice registry publish skills/shop/pricing --to ./registry.git --create
+  sluice chat --registry ./registry.git
+  sluice serve --registry ./registry.git`,
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&p.home, "home", p.defaultHome(), "folder of the store and the caches (SLUICE_HOME; compiled code in SLUICE_COMPILED, if set)")
+	flags.StringVar(&p.registry, "registry", p.env("SLUICE_REGISTRY"), "the skill registry: a git repository by path or URL (SLUICE_REGISTRY)")
+	flags.BoolVar(&p.json, "json", false, "machine-readable results")
+	p.model.register(flags, p.env)
+	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.replayCommand(), p.serveCommand(), p.versionCommand())
+	return root
+}
+
+func (p *program) defaultHome() string {
+	if home := p.env("SLUICE_HOME"); home != "" {
+		return home
+	}
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return ".sluice"
+	}
+	return filepath.Join(config, "sluice")
+}
+
+func (p *program) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Example: "  sluice version\n  sluice version --json",
+		RunE: func(*cobra.Command, []string) error {
+			v := versionOf()
+			if p.json {
+				p.print(map[string]any{"version": v, "abi": abi.Version})
+				return nil
+			}
+			fmt.Fprintf(p.stdout, "sluice %s, contract %d\n", v, abi.Version)
+			return nil
+		},
+	}
+}
+
+// versionOf gives the module version that the binary was built from.
+func versionOf() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

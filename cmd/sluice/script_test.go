@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sluice": func() { os.Exit(Main()) }})
+}
+
+// skills are the sources that the scripts build; the same source gives the
+// same bytes, so what is warmed here is what the scripts load.
+var skills = []string{"skills/shop/catalog", "skills/shop/coupons", "skills/shop/pricing", "skills/shop/stage", "skills/airline"}
+
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, skill := range skills {
+		sandboxtest.Warm(t, sandboxtest.Build(t, skill))
+	}
+	shared := filepath.Join(root, "..", "shared")
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ROOT", root)
+			e.Setenv("SHARED", shared)
+			e.Setenv("SLUICE_HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("SLUICE_COMPILED", sandboxtest.CacheDir(t))
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY"} {
+				e.Setenv(name, goEnv(t, name))
+			}
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "shared" {
+				return false, errors.New("unknown condition " + name)
+			}
+			_, err := os.Stat(shared)
+			if err != nil {
+				t.Log("the shared data is not here: the replay of the recorded conversations is skipped")
+			}
+			return err == nil, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// exits N COMMAND... runs a command and demands its exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestServeAnswersAndStops runs the real command: it serves, tells that it is
+// ready, answers a turn, and ends when it is interrupted.
+func TestServeAnswersAndStops(t *testing.T) {
+	home := t.TempDir()
+	repo := filepath.Join(home, "registry.git")
+	environment := map[string]string{"SLUICE_HOME": home, "SLUICE_REGISTRY": repo, "SLUICE_COMPILED": sandboxtest.CacheDir(t)}
+	env := func(name string) string { return environment[name] }
+	sandboxtest.Warm(t, sandboxtest.Build(t, "skills/shop/pricing"))
+	dist := filepath.Join(home, "dist")
+	run(t, env, "skill", "build", "../../skills/shop/pricing", "--out", dist)
+	run(t, env, "registry", "publish", dist, "--to", repo, "--create")
+
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	reader, writer := io.Pipe()
+	p := &program{env: env, stdin: strings.NewReader(""), stdout: io.Discard, stderr: writer}
+	code := make(chan int, 1)
+	go func() {
+		code <- p.run(ctx, []string{"serve", "--listen", "127.0.0.1:0"})
+		writer.Close()
+	}()
+	url := awaitURL(t, reader)
+	if body := get(t, url+"/readyz", http.StatusOK); !strings.Contains(body, "store") {
+		t.Errorf("/readyz says %s", body)
+	}
+	if body := get(t, url+"/v1/tools", http.StatusOK); !strings.Contains(body, "set_price") {
+		t.Errorf("/v1/tools says %s", body)
+	}
+	interrupt()
+	if got := <-code; got != exitOK && got != exitInterrupted {
+		t.Errorf("exit code %d", got)
+	}
+}
+
+func run(t *testing.T, env func(string) string, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	p := &program{env: env, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	if code := p.run(context.Background(), args); code != exitOK {
+		t.Fatalf("sluice %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// awaitURL reads standard error until it tells the address, and goes on
+// reading so that nobody blocks on it.
+func awaitURL(t *testing.T, r io.Reader) string {
+	t.Helper()
+	address := regexp.MustCompile(`http://[0-9.:]+`)
+	var seen bytes.Buffer
+	for buffer := make([]byte, 1024); ; {
+		n, err := r.Read(buffer)
+		seen.Write(buffer[:n])
+		if url := address.Find(seen.Bytes()); url != nil {
+			go io.Copy(io.Discard, r)
+			return string(url)
+		}
+		if err != nil {
+			t.Fatalf("serve ended: %s", seen.String())
+		}
+	}
+}
+
+func get(t *testing.T, url string, want int) string {
+	t.Helper()
+	response, err := (&http.Client{}).Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != want {
+		t.Fatalf("%s: %s, %v", url, response.Status, err)
+	}
+	return string(body)
+}
+
+// TestInterruptionEndsWithItsCodeAndLeavesNothing: a cancelled demo cleans up.
+func TestInterruptionEndsWithItsCodeAndLeavesNothing(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	home := t.TempDir()
+	p := &program{env: func(name string) string { return map[string]string{"SLUICE_HOME": home}[name] }, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	if code := p.run(ctx, []string{"demo", "--skills", "../../skills/shop"}); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	}
+	left, err := os.ReadDir(temp)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/server"
+)
+
+func (p *program) serveCommand() *cobra.Command {
+	var listen string
+	c := &cobra.Command{
+		Use: "serve", Short: "Serve the host over HTTP on loopback", Args: cobra.NoArgs,
+		Long: `Serve loads the newest release of every skill of the registry and answers on loopback:
+POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), GET /v1/tools, /healthz and /readyz.
+Ctrl-C lets running turns finish.`,
+		Example: `  sluice serve --registry ./registry.git
+  curl -s -H 'Content-Type: application/json' -d '{"user":"mia"}' http://127.0.0.1:7700/v1/sessions`,
+		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), listen) },
+	}
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:7700", "loopback address and port; port 0 takes a free one")
+	return c
+}
+
+func (p *program) serve(ctx context.Context, listen string) error {
+	m, err := p.model.open()
+	if err != nil {
+		return err
+	}
+	listener, err := server.Listen(listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	h, err := p.open(ctx, p.home, p.registry)
+	if err != nil {
+		return err
+	}
+	defer h.close(ctx)
+	if err := p.loadAll(ctx, h); err != nil {
+		return err
+	}
+	s := server.New(server.Config{
+		Agent: h.agent(m), Version: versionOf(), Log: slog.New(slog.NewTextHandler(p.stderr, nil)),
+		Ready: h.checks(),
+	})
+	fmt.Fprintf(p.stderr, "serving %d skills on http://%s\n", len(h.releases.Current()), listener.Addr())
+	return s.Serve(ctx, listener)
+}
+
+// checks are what /readyz asks.
+func (h *hall) checks() []server.Check {
+	return []server.Check{
+		{Name: "store", Do: h.store.Ping},
+		{Name: "skills", Do: func(context.Context) error {
+			if len(h.releases.Current()) == 0 {
+				return host.Fail("ready", abi.NewProblem(abi.InvalidRegistry, "no skill is loaded"), nil)
+			}
+			return nil
+		}},
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/release"
+	"github.com/sluicehq/sluice/registry"
+)
+
+func (p *program) skillCommand() *cobra.Command {
+	c := &cobra.Command{Use: "skill", Short: "Build and run skills"}
+	c.AddCommand(p.skillBuildCommand(), p.skillRunCommand())
+	return c
+}
+
+func (p *program) skillBuildCommand() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use: "build DIR", Short: "Build a Go skill: skill.wasm, and skill.yaml from its code", Args: cobra.ExactArgs(1),
+		Example: "  sluice skill build skills/shop/pricing\n  sluice skill build . --out dist",
+		RunE: func(c *cobra.Command, args []string) error {
+			if out == "" {
+				out = args[0]
+			}
+			if err := os.MkdirAll(out, 0o755); err != nil {
+				return err
+			}
+			return p.withHall(c.Context(), func(h *hall) error {
+				skill, err := p.buildSkill(c.Context(), h.sandbox, args[0], out)
+				if err != nil {
+					return err
+				}
+				return p.tellBuilt(skill.Manifest, out)
+			})
+		},
+	}
+	c.Flags().StringVarP(&out, "out", "o", "", "folder for the two files (default: DIR)")
+	return c
+}
+
+func (p *program) tellBuilt(m abi.Manifest, out string) error {
+	info, err := os.Stat(filepath.Join(out, moduleFile))
+	if err != nil {
+		return err
+	}
+	if p.json {
+		p.print(map[string]any{"skill": m.Name, "version": m.Version, "tools": len(m.Tools), "module": filepath.Join(out, moduleFile), "size": info.Size()})
+		return nil
+	}
+	fmt.Fprintf(p.stdout, "%s %s: %d tools, %.1f MB, %s\n", m.Name, m.Version, len(m.Tools), float64(info.Size())/1e6, filepath.Join(out, moduleFile))
+	return nil
+}
+
+func (p *program) skillRunCommand() *cobra.Command {
+	var args, seed string
+	c := &cobra.Command{
+		Use: "run DIR TOOL", Short: "Run one tool of a skill through the gate and the sandbox, on a store of its own", Args: cobra.ExactArgs(2),
+		Example: `  sluice skill run skills/shop/pricing quote --args '{"sku":"1001"}' --seed products.json
+  sluice skill run dist set_price --args '{"sku":"1001","price":89,"currency":"CNY"}' --json`,
+		RunE: func(c *cobra.Command, positional []string) error {
+			return p.withHall(c.Context(), func(h *hall) error {
+				outcome, err := p.runTool(c.Context(), h, positional[0], positional[1], args, seed)
+				if err != nil {
+					return err
+				}
+				return p.tellOutcome(outcome)
+			})
+		},
+	}
+	c.Flags().StringVar(&args, "args", "{}", "the arguments as JSON")
+	c.Flags().StringVar(&seed, "seed", "", "a JSON file {key: value} that fills the skill's kv namespace first")
+	return c
+}
+
+func (p *program) runTool(ctx context.Context, h *hall, dir, tool, args, seed string) (host.Outcome, error) {
+	skill, wasm, err := p.loadDir(ctx, h.sandbox, dir)
+	if err != nil {
+		return host.Outcome{}, err
+	}
+	fetched := &registry.Release{Skill: skill, Module: wasm, SHA256: host.Digest(wasm)}
+	if _, err := h.releases.Load(ctx, fetched); err != nil {
+		return host.Outcome{}, err
+	}
+	ref := host.SessionRef{Tenant: "local", User: "local", Session: "run"}
+	if seed != "" {
+		if skill.Capabilities.KV == nil {
+			return host.Outcome{}, fmt.Errorf("%w: --seed needs a skill with the kv capability", errUsage)
+		}
+		if err := importSeed(ctx, h, ref.Tenant, skill.Capabilities.KV.Namespace, seed); err != nil {
+			return host.Outcome{}, err
+		}
+	}
+	catalog, _ := h.releases.Catalog(ctx, release.Pins{})
+	return h.dispatch.Do(ctx, catalog, host.Call{
+		ID: host.CallID(host.NewID("call_")), Session: ref, Locale: "en", Tool: tool, Args: args, Input: 1,
+	}), nil
+}
+
+// importSeed fills a kv namespace from a JSON object in a file.
+func importSeed(ctx context.Context, h *hall, tenant host.TenantID, namespace, file string) error {
+	b, err := readBounded(file, int64(abi.CallWriteBytes))
+	if err != nil {
+		return err
+	}
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(b, &entries); err != nil {
+		return fmt.Errorf("%s is not a JSON object of keys and values: %w", file, err)
+	}
+	return h.store.Import(ctx, tenant, namespace, func(yield func(string, []byte) bool) {
+		for key, value := range entries {
+			if !yield(key, value) {
+				return
+			}
+		}
+	})
+}
+
+// tellOutcome prints how a call ended: its data, or its problem, which makes
+// the command fail.
+func (p *program) tellOutcome(o host.Outcome) error {
+	if p.json {
+		p.print(o)
+	} else if o.OK() {
+		fmt.Fprintf(p.stdout, "%s\n", o.Data)
+		fmt.Fprintf(p.stderr, "%s: %s in the sandbox, %d host calls, %s of memory\n", o.Release, o.Usage.Elapsed.Round(10_000), o.Usage.HostCalls, o.Usage.PeakMemory)
+	}
+	if o.OK() {
+		return nil
+	}
+	if !p.json {
+		p.tell(host.Fail("skill.run", o.Problem, nil))
+	}
+	return errRefused
+}
+
+// withHall opens the host over a store of its own that is gone in the end.
+func (p *program) withHall(ctx context.Context, work func(*hall) error) error {
+	folder, err := os.MkdirTemp("", "sluice-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	h, err := p.open(ctx, folder, "")
+	if err != nil {
+		return err
+	}
+	defer h.close(ctx)
+	return work(h)
+}

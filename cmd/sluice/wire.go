@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/agent"
+	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/release"
+	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/registry"
+)
+
+// modelFlags choose the model.
+type modelFlags struct {
+	provider, url, name string
+	key                 string // from the environment only: flags are seen by everybody
+}
+
+func (m *modelFlags) register(flags *pflag.FlagSet, env func(string) string) {
+	provider := env("SLUICE_MODEL")
+	if provider == "" {
+		provider = "offline"
+	}
+	flags.StringVar(&m.provider, "model", provider, "offline, or openai for any OpenAI-compatible endpoint (SLUICE_MODEL; key in SLUICE_MODEL_KEY)")
+	flags.StringVar(&m.url, "model-url", env("SLUICE_MODEL_URL"), "base URL of the endpoint, such as http://127.0.0.1:11434/v1 (SLUICE_MODEL_URL)")
+	flags.StringVar(&m.name, "model-name", env("SLUICE_MODEL_NAME"), "the model at the endpoint (SLUICE_MODEL_NAME)")
+	m.key = env("SLUICE_MODEL_KEY")
+}
+
+func (m *modelFlags) open() (model.Provider, error) {
+	switch m.provider {
+	case "offline":
+		return model.Offline{}, nil
+	case "openai":
+		return model.NewOpenAI(model.OpenAIConfig{BaseURL: m.url, Key: m.key, Model: m.name})
+	}
+	return nil, fmt.Errorf("%w: --model %s is not known; use offline or openai", errUsage, m.provider)
+}
+
+// A hall is everything that is open while a command works with the host. One
+// function wires it; close it in the end.
+type hall struct {
+	store    *state.Store
+	sandbox  *sandbox.Sandbox
+	registry *registry.Registry // nil without --registry
+	releases *release.Set
+	dispatch *dispatch.Dispatcher
+}
+
+// open opens the host over the store in the given folder. With a registry URL,
+// releases are fetched from there.
+func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, error) {
+	h := &hall{}
+	var err error
+	if h.store, err = state.Open(ctx, filepath.Join(folder, "sluice.db"), state.Options{}); err != nil {
+		return nil, err
+	}
+	if h.sandbox, err = sandbox.New(sandbox.Config{CacheDir: p.compileCache()}); err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	if registryURL != "" {
+		if h.registry, err = registry.Open(registry.Config{URL: registryURL, CacheDir: filepath.Join(folder, "releases")}); err != nil {
+			return nil, errors.Join(err, h.close(ctx))
+		}
+	}
+	h.releases = release.NewSet(h.sandbox, h.registry)
+	h.dispatch = dispatch.New(dispatch.Config{Store: h.store})
+	return h, nil
+}
+
+// compileCache is where compiled modules are kept: one folder for all work, so
+// that a module is compiled once on a machine.
+func (p *program) compileCache() string {
+	if dir := p.env("SLUICE_COMPILED"); dir != "" {
+		return dir
+	}
+	return filepath.Join(p.home, "compiled")
+}
+
+// close closes what is open; it outlives a cancelled context, since running
+// calls end by themselves.
+func (h *hall) close(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	var errs []error
+	if h.releases != nil {
+		errs = append(errs, h.releases.Close(ctx))
+	}
+	if h.sandbox != nil {
+		errs = append(errs, h.sandbox.Close(ctx))
+	}
+	if h.store != nil {
+		errs = append(errs, h.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// agent makes an agent over the hall with a model.
+func (h *hall) agent(m model.Provider) *agent.Agent {
+	return agent.New(agent.Config{Store: h.store, Releases: h.releases, Dispatch: h.dispatch, Model: m})
+}
+
+// loadAll loads the newest release of every skill of the registry. A skill
+// that cannot be loaded is told and left out; none at all is an error.
+func (p *program) loadAll(ctx context.Context, h *hall) error {
+	if h.registry == nil {
+		return fmt.Errorf("%w: no registry is given; use --registry PATH or SLUICE_REGISTRY", errUsage)
+	}
+	var failed map[string]error
+	err := p.step("loading skills", func() (err error) {
+		failed, err = h.releases.Newest(ctx, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, skill := range slices.Sorted(maps.Keys(failed)) {
+		fmt.Fprintf(p.stderr, "sluice: %s is left out: %v\n", skill, failed[skill])
+	}
+	if len(h.releases.Current()) == 0 {
+		return host.Fail("load", abi.NewProblem(abi.InvalidRegistry, "the registry has no skill that can be loaded").
+			WithHint("publish one: sluice registry publish DIR --to %s", p.registry), nil)
+	}
+	return nil
+}
