@@ -55,7 +55,7 @@ type Result struct {
 	Exit       uint32       // what the export returned, or the guest's exit code
 	Logs       []Log        // in order, up to limits.logs
 	LogsCut    int          // bytes of log text that were left out
-	Usage      host.Usage   // Fuel is 0: calls are not metered
+	Usage      host.Usage
 }
 
 // Call runs one export in an instance of its own and throws the instance away.
@@ -82,7 +82,7 @@ func (m *Module) Call(ctx context.Context, req Request) Result {
 		return Result{Problem: abi.NewProblem(abi.SystemFailure, "the module is closed; load it again")}
 	}
 	defer m.leave()
-	return newCall(m, &req).run(ctx)
+	return newCall(m.sandbox, m.code, m.limits, &req).run(ctx)
 }
 
 // Close waits for running calls and gives the code back. Calls after it are
@@ -134,8 +134,10 @@ func (m *Module) Limits() abi.Limits { return m.limits }
 
 // Has reports whether the module has an export that can be called: a function
 // without parameters that returns an i32.
-func (m *Module) Has(export string) bool {
-	f, ok := m.code.exports[export]
+func (m *Module) Has(export string) bool { return m.code.has(export) }
+
+func (c *code) has(export string) bool {
+	f, ok := c.exports[export]
 	return ok && len(f.ParamTypes()) == 0 && slices.Equal(f.ResultTypes(), types(api.ValueTypeI32))
 }
 

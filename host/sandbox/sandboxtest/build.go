@@ -10,6 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/rewrite"
+	"github.com/sluicehq/sluice/host/sandbox"
 	"golang.org/x/mod/modfile"
 )
 
@@ -63,7 +65,7 @@ func warm(wasm []byte) error {
 	if err != nil {
 		return err
 	}
-	marker := filepath.Join(cache, "warm", host.Digest(wasm)+"-"+engine)
+	marker := filepath.Join(cache, "warm", fmt.Sprintf("%s-%s-%d.%d", host.Digest(wasm), engine, rewrite.Version, sandbox.Format))
 	if exists(marker) {
 		return nil
 	}
