@@ -47,7 +47,7 @@ func (b *bundler) rewrite(d *schemaDoc, n *node) *node {
 	}
 	c := &node{kind: object, line: n.line, members: make([]member, len(n.members))}
 	for i, m := range n.members {
-		switch form := keywords[m.name]; {
+		switch form := b.s.forms[m.name]; {
 		case m.name == "$ref":
 			m.value = &node{kind: text, text: b.local(d, m.value.text), line: m.line}
 		case form == oneSchema:

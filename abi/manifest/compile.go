@@ -58,7 +58,7 @@ func (l *loader) schema(at place) *validator {
 	if s == nil {
 		return nil
 	}
-	return newValidator(s)
+	return &validator{schema: s}
 }
 
 // compileSchemas compiles a tool's input and output.
@@ -275,13 +275,6 @@ func known(c abi.Code) bool {
 
 func (l *loader) exampleValue(at place, v *validator) {
 	for _, f := range v.check(at.node, maxProblems) {
-		path := at.path
-		switch {
-		case strings.HasPrefix(f.Field, "["):
-			path += f.Field
-		case f.Field != "":
-			path += "." + f.Field
-		}
-		l.fail(place{path: path, line: f.line}, f.Hint, "the example breaks its schema: %s", f.Message)
+		l.fail(place{path: joinPath(at.path, f.Field), line: f.line}, f.Hint, "the example breaks its schema: %s", f.Message)
 	}
 }

@@ -18,7 +18,9 @@
 //  3. Meaning. What a schema cannot say: tools that undo and facts that name
 //     other tools, ceilings, what a read may not declare.
 //  4. Schemas. Inputs and outputs are compiled, files beside skill.yaml are
-//     drawn in, nothing remote is ever fetched. Each gives a type for CEL.
+//     drawn in, nothing remote is ever fetched. A schema that would be held
+//     against one value thousands of times is refused. Each gives a type for
+//     CEL.
 //  5. Expressions. Scopes, targets, rules, facts' arguments and the parts of
 //     say texts are compiled against these types, so that a typo or a text
 //     compared with a number fails here and not in front of an audience.

@@ -28,5 +28,5 @@ var documentForm = sync.OnceValue(func() *validator {
 	if err != nil {
 		panic("BUG: skill.schema.json: " + err.Error())
 	}
-	return newValidator(schema)
+	return &validator{schema: schema}
 })

@@ -19,7 +19,6 @@ type reach uint8
 
 const (
 	sameValue    reach = iota // the value itself
-	memberNames               // the names of an object's members
 	oneMember                 // the member of one name
 	otherMembers              // those that no oneMember names
 	anyMember                 // all of them
@@ -28,7 +27,8 @@ const (
 	anyItem                   // all of them
 )
 
-// edgesOf gives every schema that s applies, in no order.
+// edgesOf gives every schema that s applies, in no order, but for those of
+// propertyNames: names are text and lead no further.
 func edgesOf(s *jsonschema.Schema) []edge {
 	var edges []edge
 	add := func(over reach, schemas ...*jsonschema.Schema) {
@@ -45,21 +45,19 @@ func edgesOf(s *jsonschema.Schema) []edge {
 	for _, to := range s.DependentSchemas {
 		add(sameValue, to)
 	}
-	add(memberNames, s.PropertyNames)
 	for name, to := range s.Properties {
 		edges = append(edges, edge{to, oneMember, name})
 	}
 	if to, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
 		add(otherMembers, to)
 	}
-	add(otherMembers, s.UnevaluatedProperties)
 	for _, to := range s.PatternProperties {
 		add(anyMember, to)
 	}
 	for i, to := range s.PrefixItems {
 		edges = append(edges, edge{to, oneItem, strconv.Itoa(i)})
 	}
-	add(otherItems, s.Items2020, s.UnevaluatedItems)
+	add(otherItems, s.Items2020)
 	add(anyItem, s.Contains)
 	return edges
 }

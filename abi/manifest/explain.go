@@ -12,129 +12,77 @@ import (
 	"github.com/sluicehq/sluice/abi"
 )
 
-// An explainer turns the library's errors about one value into problems that
-// say what would fit.
-type explainer struct {
-	v     *validator
-	root  *node
-	limit int
-	found []finding
-	seen  map[string]bool // code and field: one finding of a kind for a field
+// misfit says what would have fit in place of n.
+func misfit(code abi.Code, s *jsonschema.Schema, n *node, about string) *abi.Problem {
+	return abi.NewProblem(code, "must be %s (got %s)", describe(s, 0), show(n)).WithHint("%s", about)
 }
 
-func (e *explainer) add(at place, p *abi.Problem) {
-	p.Field = at.path
-	key := fmt.Sprint(int(p.Code), p.Field)
-	if e.seen[key] || len(e.found) == e.limit {
-		return
+// missing says what is to stand where nothing stands; field may be nil.
+func missing(field *jsonschema.Schema) *abi.Problem {
+	p := abi.NewProblem(abi.Missing, "is required")
+	if field != nil {
+		p.Message += ": " + describe(field, 0)
+		p.Hint = field.Description
 	}
-	e.seen[key] = true
-	e.found = append(e.found, finding{p, at.line})
+	return p
 }
 
-func (e *explainer) explain(l leaf) {
-	s, keyword := e.v.locate(l.ValidationError)
-	at := e.root.at(pointer(l.InstanceLocation))
-	if s == nil || at.node == nil {
-		e.add(at, abi.NewProblem(abi.BadArguments, "%s", l.Message))
-		return
-	}
-	code := abi.BadValue
-	switch keyword {
-	case "required":
-		e.missing(s, at)
-		return
-	case "additionalProperties":
-		e.unknown(s, at)
-		return
-	case "":
-		e.add(at, abi.NewProblem(abi.UnknownField, "is not a field here"))
-		return
-	case "enum", "const":
-		e.notAmong(s, at, l.about)
-		return
-	case "not", "oneOf", "dependentRequired", "uniqueItems":
-		e.add(at, abi.NewProblem(code, "does not fit: %s", l.Message).WithHint("%s", l.about))
-		return
-	case "type", "anyOf":
-		code = abi.WrongType
-	}
-	e.add(at, abi.NewProblem(code, "must be %s (got %s)", describe(s, 0), show(at.node)).WithHint("%s", l.about))
-}
+func notAField() *abi.Problem { return abi.NewProblem(abi.UnknownField, "is not a field here") }
 
-func (e *explainer) missing(s *jsonschema.Schema, at place) {
-	for _, name := range s.Required {
-		if at.node.get(name) != nil {
-			continue
-		}
-		p := abi.NewProblem(abi.Missing, "is required")
-		if field := s.Properties[name]; field != nil {
-			p.Message += ": " + describe(field, 0)
-			p.Hint = field.Description
-		}
-		e.add(place{path: joinField(at.path, name), line: at.line}, p)
-	}
-}
-
-func (e *explainer) unknown(s *jsonschema.Schema, at place) {
+// unknown names the fields that may have been meant.
+func unknown(s *jsonschema.Schema, name string) *abi.Problem {
 	known := slices.Sorted(maps.Keys(s.Properties))
-	for _, m := range at.node.members {
-		if _, ok := s.Properties[m.name]; ok || matchesPattern(s, m.name) {
-			continue
-		}
-		p := abi.NewProblem(abi.UnknownField, "is not a field here")
-		p.WithHint("%s", guess(m.name, known))
-		if p.Candidates = near(m.name, known); len(p.Candidates) == 0 {
-			p.Candidates = byNearness(m.name, known)
-		}
-		e.add(at.step(m.name), p)
+	p := notAField().WithHint("%s", guess(name, known))
+	if p.Candidates = near(name, known); len(p.Candidates) == 0 {
+		p.Candidates = byNearness(name, known)
 	}
+	return p
 }
 
-func matchesPattern(s *jsonschema.Schema, name string) bool {
-	for pattern := range s.PatternProperties {
-		if pattern.MatchString(name) {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *explainer) notAmong(s *jsonschema.Schema, at place, about string) {
+// notAmong gives the values that would do, nearest first.
+func notAmong(s *jsonschema.Schema, n *node, about string) *abi.Problem {
 	allowed := append(slices.Clone(s.Constant), s.Enum...)
 	values := make([]string, len(allowed))
 	for i, v := range allowed {
 		values[i] = showPlain(v)
 	}
-	p := abi.NewProblem(abi.BadValue, "must be %s (got %s)", describe(s, 0), show(at.node)).WithHint("%s", about)
-	word := at.node.text
-	if guesses := near(word, values); at.node.kind == text && len(guesses) > 0 {
+	p := misfit(abi.BadValue, s, n, about).WithCandidates(byNearness(n.text, values)...)
+	if guesses := near(n.text, values); n.kind == text && len(guesses) > 0 {
 		p.WithHint("did you mean %s?", guesses[0])
 	}
-	e.add(at, p.WithCandidates(byNearness(word, values)...))
+	return p
+}
+
+func wrongCount(s *jsonschema.Schema) *abi.Problem {
+	few := fmt.Sprintf("must hold at least %d items that are %s", s.MinContains, describe(s.Contains, 0))
+	if s.MaxContains >= 0 {
+		few += fmt.Sprintf(", and at most %d", s.MaxContains)
+	}
+	return abi.NewProblem(abi.BadValue, "%s", few)
 }
 
 // show gives a value for a message, shortened.
 func show(n *node) string {
-	switch n.kind {
-	case object, list:
+	if n.kind == object || n.kind == list {
 		return n.kind.String()
 	}
-	return cut(string(n.appendJSON(nil)), 60)
+	return cut(string((&node{kind: n.kind, text: cut(n.text, maxShownBytes)}).appendJSON(nil)), maxShownBytes)
 }
 
-func showPlain(v any) string { return cut(fmt.Sprint(v), 60) }
+func showPlain(v any) string { return cut(fmt.Sprint(v), maxShownBytes) }
 
-// Bounds of a described shape.
+// Bounds of what a message shows.
 const (
+	maxShownBytes = 60 // of one value
 	maxShapeDepth = 2
 	maxShapeNames = 12
+	maxRefDepth   = 8
 )
 
 // describe says what a schema accepts, as a part of "must be …".
 func describe(s *jsonschema.Schema, depth int) string {
 	switch {
-	case s.Ref != nil && len(s.Types) == 0 && depth < 8:
+	case s.Ref != nil && len(s.Types) == 0 && depth < maxRefDepth:
 		return describe(s.Ref, depth+1)
 	case len(s.Constant) > 0:
 		return showPlain(s.Constant[0])
@@ -158,7 +106,7 @@ func describe(s *jsonschema.Schema, depth int) string {
 func describeForms(forms []*jsonschema.Schema, depth int) string {
 	var all []string
 	for _, f := range forms {
-		if d := describe(f, depth+1); !slices.Contains(all, d) {
+		if d := describe(f, depth+1); !slices.Contains(all, d) && len(all) < maxShapeNames {
 			all = append(all, d)
 		}
 	}
@@ -212,6 +160,15 @@ func describeBounds(s *jsonschema.Schema) string {
 	return b.String()
 }
 
+// decimal writes a bound as people do; r may be nil.
+func decimal(r *big.Rat) string {
+	if r == nil {
+		return ""
+	}
+	digits, _ := r.FloatPrec()
+	return r.FloatString(digits)
+}
+
 func joinShort(values []any) string {
 	words := make([]string, len(values))
 	for i, v := range values {
@@ -225,13 +182,4 @@ func joinNames(names []string) string {
 		return strings.Join(names[:maxShapeNames], ", ") + fmt.Sprintf(" and %d more", more)
 	}
 	return strings.Join(names, ", ")
-}
-
-// decimal writes a bound as people do; r may be nil.
-func decimal(r *big.Rat) string {
-	if r == nil {
-		return ""
-	}
-	digits, _ := r.FloatPrec()
-	return r.FloatString(digits)
 }

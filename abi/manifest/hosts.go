@@ -9,10 +9,14 @@ import (
 	"strings"
 )
 
-// ownHeaders are those that belong to the connection and not to a request.
-var ownHeaders = map[string]bool{
-	"host": true, "content-length": true, "transfer-encoding": true, "connection": true, "upgrade": true,
-	"te": true, "trailer": true, "keep-alive": true, "proxy-authorization": true, "proxy-connection": true,
+// ofConnection reports whether a header belongs to the connection and not to a
+// request.
+func ofConnection(header string) bool {
+	switch strings.ToLower(header) {
+	case "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "proxy-authorization", "proxy-connection":
+		return true
+	}
+	return false
 }
 
 // hostLabel is one label of a host name, as DNS has it (RFC 1123).

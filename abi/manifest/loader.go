@@ -20,7 +20,7 @@ type loader struct {
 	errs    Errors
 	m       abi.Manifest
 	tools   []*Tool // by index of m.Tools; nil where the form has findings
-	schemas schemas
+	schemas *schemas
 	shapes  *shapes
 	outputs map[string]*shape // of tools, by name
 	state   *shape
@@ -29,7 +29,7 @@ type loader struct {
 func newLoader(file string, root *node, fsys fs.FS) *loader {
 	return &loader{
 		file: file, fsys: fsys, root: root, shapes: newShapes(), outputs: map[string]*shape{},
-		schemas: schemas{fsys: fsys, docs: map[string]*schemaDoc{}},
+		schemas: newSchemas(fsys),
 	}
 }
 

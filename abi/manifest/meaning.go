@@ -97,7 +97,7 @@ func (l *loader) capabilities() {
 				l.fail(l.at("capabilities", "http", i, "paths", j), "write /api/prices/*", "%v", err)
 			}
 		}
-		if rule.Auth != nil && ownHeaders[strings.ToLower(rule.Auth.Header)] {
+		if rule.Auth != nil && ofConnection(rule.Auth.Header) {
 			l.fail(l.at("capabilities", "http", i, "auth", "header"), "", "the header %s belongs to the connection", rule.Auth.Header)
 		}
 	}

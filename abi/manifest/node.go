@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -125,6 +126,23 @@ type place struct {
 	node *node
 }
 
+// pointer splits a JSON pointer as the schema library writes it into its
+// tokens.
+func pointer(p string) []string {
+	p = strings.TrimPrefix(p, "/")
+	if p == "" {
+		return nil
+	}
+	tokens := strings.Split(p, "/")
+	for i, t := range tokens {
+		if plain, err := url.PathUnescape(t); err == nil {
+			t = plain
+		}
+		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(t)
+	}
+	return tokens
+}
+
 // at follows the tokens of a JSON pointer from n as far as they lead.
 func (n *node) at(tokens []string) place {
 	p := place{line: n.line, node: n}
@@ -165,6 +183,14 @@ func joinField(path, name string) string {
 		return name
 	}
 	return path + "." + name
+}
+
+// joinPath appends a path inside a value to the path of the value.
+func joinPath(path, inside string) string {
+	if path == "" || inside == "" || strings.HasPrefix(inside, "[") {
+		return path + inside
+	}
+	return path + "." + inside
 }
 
 func plainWord(name string) bool {

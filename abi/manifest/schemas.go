@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
@@ -38,26 +39,23 @@ type schemaDoc struct {
 
 // issue makes a finding about a place inside the document.
 func (d *schemaDoc) issue(at place, hint, format string, args ...any) Issue {
-	field := at.path
-	switch {
-	case d.field != "" && field == "":
-		field = d.field
-	case d.field != "" && strings.HasPrefix(field, "["):
-		field = d.field + field
-	case d.field != "":
-		field = d.field + "." + field
-	}
-	return Issue{File: d.file, Line: at.line, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
+	return Issue{File: d.file, Line: at.line, Field: joinPath(d.field, at.path), Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // schemas reads and compiles the schemas of one manifest. It is used by one
 // goroutine while loading and not kept.
 type schemas struct {
 	fsys  fs.FS // may be nil: inline schemas only
+	forms map[string]form
 	docs  map[string]*schemaDoc
 	files int
 	subs  int
 	errs  Errors
+	unfit bool // some document is not fit for the library, which panics on some
+}
+
+func newSchemas(fsys fs.FS) *schemas {
+	return &schemas{fsys: fsys, forms: keywordForms(), docs: map[string]*schemaDoc{}}
 }
 
 // inline takes a schema that stands in the manifest, or the file that a text
@@ -76,13 +74,16 @@ func (s *schemas) inline(file, field string, n *node) *schemaDoc {
 	return s.examine(d)
 }
 
-// open reads a schema file of the skill's folder, once.
+// open reads a schema file of the skill's folder, once. It gives neither a
+// document nor an error where the file's own findings are told already.
 func (s *schemas) open(name string) (*schemaDoc, error) {
 	if err := fileName(name); err != nil {
 		return nil, err
 	}
 	at := schemaBase + (&url.URL{Path: name}).EscapedPath()
-	if d := s.docs[at]; d != nil {
+	if d := s.docs[at]; d != nil && d.root == nil {
+		return nil, nil // its findings are told
+	} else if d != nil {
 		return d, nil
 	}
 	if s.files++; s.files > maxSchemaFiles {
@@ -110,10 +111,11 @@ func (s *schemas) open(name string) (*schemaDoc, error) {
 	return s.examine(d), nil
 }
 
-// fileName refuses names that lead out of the skill's folder.
+// fileName refuses names that lead out of the skill's folder, hidden ones, and
+// those that mean something else in an address.
 func fileName(name string) error {
-	switch base := path.Base(name); {
-	case !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:\x00") || strings.HasPrefix(base, "."):
+	hidden := strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
+	if hidden || !fs.ValidPath(name) || strings.ContainsAny(name, "\\:%#?\x00") {
 		return fmt.Errorf("%q is not a file beside skill.yaml", cut(name, 80))
 	}
 	return nil
@@ -160,6 +162,7 @@ func (s *schemas) examine(d *schemaDoc) *schemaDoc {
 	before := len(s.errs)
 	s.subschema(d, place{line: d.root.line, node: d.root})
 	if len(s.errs) > before {
+		s.unfit = true
 		return nil
 	}
 	return d
@@ -183,7 +186,7 @@ func (s *schemas) subschema(d *schemaDoc, at place) {
 	}
 	for _, m := range at.node.members {
 		here := at.step(m.name)
-		form, known := keywords[m.name]
+		form, known := s.forms[m.name]
 		switch {
 		case known:
 			s.keyword(d, m.name, here, fail)
@@ -193,7 +196,7 @@ func (s *schemas) subschema(d *schemaDoc, at place) {
 		case strings.HasPrefix(m.name, "x-"):
 		default:
 			hint := "a keyword of one's own begins with x-"
-			if guesses := near(m.name, sortedKeywords()); len(guesses) > 0 {
+			if guesses := near(m.name, slices.Sorted(maps.Keys(s.forms))); len(guesses) > 0 {
 				hint = "did you mean " + guesses[0] + "?"
 			}
 			fail(here, hint, "is not a keyword of JSON Schema 2020-12 that is taken here")
@@ -204,6 +207,13 @@ func (s *schemas) subschema(d *schemaDoc, at place) {
 // keyword checks the values of the keywords that reach outside the schema or
 // are compiled later.
 func (s *schemas) keyword(d *schemaDoc, name string, at place, fail func(place, string, string, ...any)) {
+	switch v := at.node; name {
+	case "$schema", "$ref", "pattern", "format":
+		if v.kind != text {
+			fail(at, "", "must be a string")
+			return
+		}
+	}
 	switch v := at.node; name {
 	case "$schema":
 		if strings.TrimSuffix(v.text, "#") != "https://json-schema.org/draft/2020-12/schema" {
@@ -235,7 +245,7 @@ func checkPattern(pattern string) error {
 		return fmt.Errorf("the pattern is longer than %d bytes", maxPatternBytes)
 	}
 	if _, err := regexp.Compile(pattern); err != nil {
-		return fmt.Errorf("the pattern does not compile as RE2: %v", errors.Unwrap(err))
+		return fmt.Errorf("the pattern does not compile as RE2: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return nil
 }
@@ -273,8 +283,12 @@ func (s *schemas) resolve(d *schemaDoc, ref string) (*schemaDoc, []string, error
 	return target, pointer(inside), err
 }
 
-// compile compiles an examined document. It gives nil after a finding.
+// compile compiles an examined document. It gives nil after a finding, also
+// one about another document, which d may refer to.
 func (s *schemas) compile(d *schemaDoc) *jsonschema.Schema {
+	if s.unfit {
+		return nil
+	}
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
 	c.AssertFormat = true
@@ -337,30 +351,26 @@ func within(f form, at place) []place {
 	return found
 }
 
-// keywords are those of JSON Schema 2020-12 that are taken, and where their
-// schemas stand. Not taken are those that give a schema another address
-// ($id, $anchor) or another meaning by where it is used from ($dynamicRef).
-var keywords = map[string]form{
-	"$schema": noSchema, "$ref": noSchema, "$comment": noSchema, "$defs": namedOnes,
-	"type": noSchema, "enum": noSchema, "const": noSchema,
-	"title": noSchema, "description": noSchema, "default": noSchema, "examples": noSchema,
-	"deprecated": noSchema, "readOnly": noSchema, "writeOnly": noSchema,
-	"minimum": noSchema, "exclusiveMinimum": noSchema, "maximum": noSchema, "exclusiveMaximum": noSchema, "multipleOf": noSchema,
-	"minLength": noSchema, "maxLength": noSchema, "pattern": noSchema, "format": noSchema,
-	"contentEncoding": noSchema, "contentMediaType": noSchema, "contentSchema": oneSchema,
-	"properties": namedOnes, "patternProperties": namedOnes, "additionalProperties": oneSchema, "unevaluatedProperties": oneSchema,
-	"propertyNames": oneSchema, "required": noSchema, "minProperties": noSchema, "maxProperties": noSchema,
-	"dependentRequired": noSchema, "dependentSchemas": namedOnes,
-	"items": oneSchema, "prefixItems": listOf, "contains": oneSchema, "minContains": noSchema, "maxContains": noSchema,
-	"unevaluatedItems": oneSchema, "minItems": noSchema, "maxItems": noSchema, "uniqueItems": noSchema,
-	"allOf": listOf, "anyOf": listOf, "oneOf": listOf, "not": oneSchema, "if": oneSchema, "then": oneSchema, "else": oneSchema,
-}
+// The keywords of JSON Schema 2020-12 that are taken, by what their values
+// hold. Not taken are those that give a schema another address ($id, $anchor),
+// another meaning by where it is used from ($dynamicRef), or one by what other
+// schemas have seen (unevaluatedProperties, unevaluatedItems).
+const (
+	plainKeywords = "$schema $ref $comment type enum const title description default examples deprecated readOnly writeOnly " +
+		"minimum exclusiveMinimum maximum exclusiveMaximum multipleOf minLength maxLength pattern format contentEncoding contentMediaType " +
+		"required minProperties maxProperties dependentRequired minContains maxContains minItems maxItems uniqueItems"
+	schemaKeywords = "additionalProperties propertyNames items contains not if then else contentSchema"
+	listKeywords   = "prefixItems allOf anyOf oneOf"
+	namedKeywords  = "$defs properties patternProperties dependentSchemas"
+)
 
-func sortedKeywords() []string {
-	names := make([]string, 0, len(keywords))
-	for name := range keywords {
-		names = append(names, name)
+// keywordForms gives the form of every keyword that is taken.
+func keywordForms() map[string]form {
+	forms := map[string]form{}
+	for f, names := range map[form]string{noSchema: plainKeywords, oneSchema: schemaKeywords, listOf: listKeywords, namedOnes: namedKeywords} {
+		for _, name := range strings.Fields(names) {
+			forms[name] = f
+		}
 	}
-	slices.Sort(names)
-	return names
+	return forms
 }

@@ -94,7 +94,8 @@ func TestSchemasThatCannotBeUsedAreRefused(t *testing.T) {
 		{"a missing file", "in.json", nil, "tools[0].input: in.json does not exist (give a JSON or YAML file beside skill.yaml"},
 		{"a file above the folder", "../in.json", nil, `tools[0].input: "../in.json" is not a file beside skill.yaml`},
 		{"a file by its whole path", "/etc/passwd", nil, `"/etc/passwd" is not a file beside skill.yaml`},
-		{"a hidden file", ".git/config", nil, ".git/config does not exist"},
+		{"a hidden file", ".git/config", nil, `".git/config" is not a file beside skill.yaml`},
+		{"a file in a hidden folder", "a/.git/config", nil, "is not a file beside skill.yaml"},
 		{"a drive", `'C:\x.json'`, nil, `is not a file beside skill.yaml`},
 		{"an address", "https://example.com/s.json", nil, `is not a file beside skill.yaml`},
 		{"a file that is too large", "in.json", []string{"in.json", strings.Repeat(" ", MaxFileBytes) + "{}"}, "in.json is larger than 1048576 bytes"},
@@ -206,6 +207,22 @@ func TestALinkOutOfTheFolderIsNotFollowed(t *testing.T) {
 	}
 	if _, err := Load(os.DirFS(inside), "none.yaml"); err == nil || err.Error() != "none.yaml: none.yaml does not exist" {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestABrokenFileIsToldOnceHoweverOftenItIsUsed(t *testing.T) {
+	input := "{type: object, properties: {a: {$ref: s.json}, b: {$ref: 's.json#/$defs/x'}}}"
+	for text, want := range map[string]string{
+		"{":                    "s.json: not JSON",
+		`{"pattern":"("}`:      "s.json:1: pattern: the pattern does not compile as RE2: missing closing ): `(`",
+		`{"type":["string"`:    "s.json: not JSON",
+		`{"items":{"$ref":1}}`: "s.json:1: items.$ref: must be a string",
+	} {
+		twice := strings.Replace(string(oneTool(input, "s.json", "{}")), "tools:\n", "tools:\n  - {name: other, summary: Other., effect: read, input: {type: object, properties: {a: {$ref: s.json}}}, examples: [{say: x, args: {}}]}\n", 1)
+		_, err := Parse("skill.yaml", []byte(twice), files("s.json", text))
+		if err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("%s: got %v, want once %s", text, err, want)
+		}
 	}
 }
 

@@ -2,10 +2,8 @@ package manifest
 
 import (
 	"cmp"
-	"errors"
-	"net/url"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
@@ -14,28 +12,16 @@ import (
 
 // A validator holds values against one compiled schema and explains what does
 // not fit. It is safe for concurrent use.
+//
+// The library compiles the schema; the values are held against it here, since
+// the library gathers every error of a value before it answers: a megabyte of
+// wrong items would take a gigabyte. This stops at a limit, and its findings
+// say what would fit. The tests hold the verdicts of both against each other.
 type validator struct {
 	schema *jsonschema.Schema
-	at     map[string]*jsonschema.Schema // every schema within, by its absolute location
 }
 
-func newValidator(schema *jsonschema.Schema) *validator {
-	v := &validator{schema: schema, at: map[string]*jsonschema.Schema{}}
-	v.index(schema)
-	return v
-}
-
-func (v *validator) index(s *jsonschema.Schema) {
-	if v.at[s.Location] != nil {
-		return
-	}
-	v.at[s.Location] = s
-	for _, e := range edgesOf(s) {
-		v.index(e.to)
-	}
-}
-
-// A finding is a problem and the line that it is about.
+// A finding is a problem, and the line that it is about.
 type finding struct {
 	*abi.Problem
 	line int
@@ -44,109 +30,112 @@ type finding struct {
 // check gives what does not fit, at most limit findings, nil if everything
 // does.
 func (v *validator) check(n *node, limit int) []finding {
-	err := v.schema.Validate(n.plain())
-	if err == nil {
+	f := fitter{quiet: true}
+	if f.fits(v.schema, n, &spot{line: n.line}, "") {
 		return nil
 	}
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
-		return []finding{{abi.NewProblem(abi.BadArguments, "cannot be held against the schema: %v", err), n.line}}
-	}
-	e := explainer{v: v, root: n, limit: limit, seen: map[string]bool{}}
-	for _, l := range v.leaves(invalid, "") {
-		e.explain(l)
-	}
-	return e.found
+	f = fitter{limit: limit}
+	f.fits(v.schema, n, &spot{line: n.line}, "")
+	return f.found
 }
 
-// A leaf is an error that says something by itself, and what the schema says
-// about the value in words, if it does.
-type leaf struct {
-	*jsonschema.ValidationError
-	about string
+// A spot is a place in the value that is held against the schema: the path is
+// spelt out only when there is something to say about it.
+type spot struct {
+	parent *spot
+	name   string // of a member
+	index  int    // of an item, where name is empty
+	isItem bool
+	line   int
 }
 
-// leaves gives the leaves of an error. Where a value fits none of several
-// forms, only those of the nearest form are told.
-func (v *validator) leaves(e *jsonschema.ValidationError, about string) []leaf {
-	s, keyword := v.locate(e)
-	if s != nil {
-		about = cmp.Or(s.Description, about)
-	}
-	if len(e.Causes) == 0 {
-		return []leaf{{e, about}}
-	}
-	below := make([][]leaf, len(e.Causes))
-	for i, cause := range e.Causes {
-		inherited := ""
-		if cause.InstanceLocation == e.InstanceLocation {
-			inherited = about
-		}
-		below[i] = v.leaves(cause, inherited)
-	}
-	if keyword != "anyOf" && keyword != "oneOf" {
-		return slices.Concat(below...)
-	}
-	if best := v.nearestForm(e, below); best != nil {
-		return best
-	}
-	return []leaf{{e, about}}
+func (at *spot) member(m member) *spot { return &spot{parent: at, name: m.name, line: m.line} }
+
+func (at *spot) item(i int, n *node) *spot {
+	return &spot{parent: at, index: i, isItem: true, line: n.line}
 }
 
-// nearestForm gives the leaves of the form that the value is nearest to: the
-// one with the fewest findings, where a wrong type or a wrong constant on top
-// says that another form is meant. It gives nil if every form wants another
+func (at *spot) path() string {
+	switch {
+	case at.parent == nil:
+		return ""
+	case at.isItem:
+		return at.parent.path() + "[" + strconv.Itoa(at.index) + "]"
+	}
+	return joinField(at.parent.path(), at.name)
+}
+
+func (at *spot) depth() int {
+	if at.parent == nil {
+		return 0
+	}
+	return at.parent.depth() + 1
+}
+
+// A fitter holds one value against a schema. Quiet, it stops at the first
+// misfit and says nothing; else it gathers findings up to its limit.
+type fitter struct {
+	quiet bool
+	limit int
+	found []finding
+}
+
+// done reports whether there is nothing more to learn.
+func (f *fitter) done() bool { return f.quiet || len(f.found) >= f.limit }
+
+// fail notes a finding, one of a code for each field, and is always false. The
+// problem is made only where somebody hears it.
+func (f *fitter) fail(at *spot, problem func() *abi.Problem) bool {
+	if f.done() {
+		return false
+	}
+	p := problem()
+	p.Field = at.path()
+	if !slices.ContainsFunc(f.found, func(have finding) bool { return have.Code == p.Code && have.Field == p.Field }) {
+		f.found = append(f.found, finding{p, at.line})
+	}
+	return false
+}
+
+// quietly gives the verdict about n alone.
+func quietly(s *jsonschema.Schema, n *node) bool {
+	f := fitter{quiet: true}
+	return f.fits(s, n, &spot{}, "")
+}
+
+// nearestForm tells what is missing to the form that n is nearest to: the one
+// with the fewest findings, where a wrong type or a wrong constant on top says
+// that another form is meant. It reports false if every form wants another
 // type, so that the types can be told together.
-func (v *validator) nearestForm(e *jsonschema.ValidationError, forms [][]leaf) []leaf {
+func (f *fitter) nearestForm(forms []*jsonschema.Schema, n *node, at *spot, about string) bool {
 	const another = 100
-	var best []leaf
+	var best []finding
 	bestScore := 10 * another
-	for _, found := range forms {
-		score := len(found)
-		for _, l := range found {
-			depth := strings.Count(l.InstanceLocation, "/") - strings.Count(e.InstanceLocation, "/")
-			switch _, k := v.locate(l.ValidationError); {
-			case k == "type" && depth == 0:
+	for _, form := range forms {
+		try := fitter{limit: f.limit}
+		try.fits(form, n, at, about)
+		score := len(try.found)
+		for _, p := range try.found {
+			onTop := p.Field == at.path()
+			switch {
+			case p.Code == abi.WrongType && onTop:
 				score += 10 * another
-			case (k == "const" || k == "enum" || k == "type") && depth <= 1:
+			case p.Code == abi.WrongType || p.Candidates != nil && p.Code == abi.BadValue:
 				score += another
 			}
 		}
 		if score < bestScore {
-			best, bestScore = found, score
+			best, bestScore = try.found, score
 		}
 	}
-	return best
+	if best == nil {
+		return false
+	}
+	f.found = append(f.found, best[:min(len(best), f.limit-len(f.found))]...)
+	return true
 }
 
-// locate gives the schema and the keyword that an error is about; the keyword
-// is empty where the schema itself allows nothing.
-func (v *validator) locate(e *jsonschema.ValidationError) (s *jsonschema.Schema, keyword string) {
-	location := e.AbsoluteKeywordLocation
-	for {
-		if s := v.at[location]; s != nil {
-			return s, keyword
-		}
-		cut := strings.LastIndexByte(location, '/')
-		if cut < strings.IndexByte(location, '#') {
-			return nil, keyword
-		}
-		location, keyword = location[:cut], location[cut+1:]
-	}
-}
-
-// pointer splits a JSON pointer as the library writes it into its tokens.
-func pointer(p string) []string {
-	p = strings.TrimPrefix(p, "/")
-	if p == "" {
-		return nil
-	}
-	tokens := strings.Split(p, "/")
-	for i, t := range tokens {
-		if plain, err := url.PathUnescape(t); err == nil {
-			t = plain
-		}
-		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(t)
-	}
-	return tokens
+// aboutOf gives what a schema says of a value in words, or what is inherited.
+func aboutOf(s *jsonschema.Schema, inherited string) string {
+	return cmp.Or(s.Description, inherited)
 }

@@ -127,6 +127,82 @@ func compare(t *testing.T, got sandbox.Result, want peerResult) {
 	}
 }
 
+// An abiCall is one call of a function of Extism's ABI by a hand-made guest.
+type abiCall struct {
+	name    string
+	args    []int64
+	results int
+}
+
+// abiGuest makes the calls and puts out what they gave, eight bytes each. Its
+// first block, which is for that, lies at 77 and so where every other one does.
+func abiGuest(m *module, calls []abiCall) *module {
+	params := map[string][]byte{"store_u8": {i64t, i32t}}
+	results := map[string][]byte{"load_u8": {i32t}, "input_load_u8": {i32t}, "http_status_code": {i32t}, "get_log_level": {i32t}}
+	functions := map[string]uint32{}
+	declare := func(c abiCall) {
+		p, r := bytes.Repeat([]byte{i64t}, len(c.args)), bytes.Repeat([]byte{i64t}, c.results)
+		if special, ok := params[c.name]; ok {
+			p = special
+		}
+		if special, ok := results[c.name]; ok {
+			r = special
+		}
+		if _, ok := functions[c.name]; !ok {
+			functions[c.name] = m.imported("extism:host/env", c.name, p, r)
+		}
+	}
+	const room, first = 1024, 77
+	calls = append([]abiCall{{"alloc", []int64{room}, 1}}, calls...)
+	declare(abiCall{"store_u64", []int64{0, 0}, 0})
+	declare(abiCall{"output_set", []int64{0, 0}, 0})
+	for _, c := range calls {
+		declare(c)
+	}
+	var body []byte
+	for i, c := range calls {
+		if c.results > 0 {
+			body = append(body, i64c(first+8*int64(i))...)
+		}
+		for j, arg := range c.args {
+			if p, ok := params[c.name]; ok && p[j] == i32t {
+				body = append(body, i32c(int32(arg))...)
+			} else {
+				body = append(body, i64c(arg)...)
+			}
+		}
+		body = append(body, callf(functions[c.name])...)
+		if _, narrow := results[c.name]; narrow {
+			body = append(body, i64extend...)
+		}
+		if c.results > 0 {
+			body = append(body, callf(functions["store_u64"])...)
+		}
+	}
+	return m.export("run", body, i64c(first), i64c(8*int64(len(calls))), callf(functions["output_set"]), i32c(0))
+}
+
+func TestTheABIAnswersAsTheReferenceHost(t *testing.T) {
+	extism.SetLogLevel(extism.LogLevelTrace)
+	const h = 77 + 1024 + 12 // the second block
+	m := abiGuest(newModule(), []abiCall{
+		{"input_length", nil, 1}, {"input_offset", nil, 1}, {"input_load_u8", []int64{0}, 1}, {"memory_bytes", nil, 1},
+		{"alloc", []int64{10}, 1}, {"length", []int64{h}, 1}, {"length_unsafe", []int64{h}, 1}, {"length", []int64{h + 1}, 1}, {"length", []int64{0}, 1},
+		{"store_u64", []int64{h, 0x1122334455667788}, 0}, {"store_u8", []int64{h + 8, 0x1ff}, 0},
+		{"load_u8", []int64{h + 1}, 1}, {"load_u8", []int64{h + 8}, 1}, {"load_u64", []int64{h}, 1}, {"load_u64", []int64{h + 2}, 1},
+		{"error_set", []int64{h}, 0}, {"error_get", nil, 1}, {"error_set", []int64{0}, 0}, {"error_get", nil, 1},
+		{"input_set", []int64{h, 9}, 0}, {"input_length", nil, 1}, {"input_offset", nil, 1},
+		{"input_load_u8", []int64{8}, 1}, {"input_load_u8", []int64{9}, 1}, {"input_load_u8", []int64{-1}, 1}, {"input_load_u64", []int64{1}, 1},
+		{"output_set", []int64{h + 2, 3}, 0}, {"output_offset", nil, 1}, {"output_length", nil, 1}, {"output_set", []int64{0, 0}, 0}, {"output_length", nil, 1},
+		{"config_get", []int64{0}, 1}, {"var_get", []int64{0}, 1}, {"var_set", []int64{0, 0}, 0}, {"log_info", []int64{0}, 0},
+		{"http_status_code", nil, 1}, {"http_headers", nil, 1}, {"get_log_level", nil, 1},
+		{"free", []int64{h}, 0}, {"length", []int64{h}, 1}, {"length_unsafe", []int64{h}, 1}, {"input_length", nil, 1}, {"free", []int64{h}, 0}, {"free", []int64{0}, 0},
+		{"alloc", []int64{0}, 1}, {"alloc", []int64{100_000}, 1}, {"memory_bytes", nil, 1}, {"load_u8", []int64{h + 50_000}, 1},
+		{"reset", nil, 0}, {"error_get", nil, 1}, {"alloc", []int64{1024}, 1}, {"alloc", []int64{3}, 1},
+	})
+	compare(t, load(t, m, abi.Limits{}).Call(context.Background(), sandbox.Request{Export: "run"}), newPeer(t, m.bytes(), nil, 60_000).call(t, "run", nil))
+}
+
 func TestTrapsAreThoseOfTheReferenceHost(t *testing.T) {
 	for name, build := range map[string]func() *module{
 		"unreachable":                 func() *module { return newModule().export("run", unreachable) },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/tetratelabs/wazero"
@@ -59,7 +60,7 @@ func (o offer) refuse(imports []imported) *abi.Problem {
 
 // missing says what is wrong with an import, or nothing.
 func (o offer) missing(im imported) string {
-	name := fmt.Sprintf("%.60s.%.100s", im.module, im.name)
+	name := printable(fmt.Sprintf("%.60s.%.100s", im.module, im.name))
 	if im.kind != kindFunction {
 		return name + [...]string{kindTable: " (a table)", kindMemory: " (a memory)", kindGlobal: " (a global)"}[im.kind]
 	}
@@ -71,6 +72,16 @@ func (o offer) missing(im imported) string {
 		return name
 	}
 	return ""
+}
+
+// printable keeps a name that a module chose from breaking a message.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, name)
 }
 
 // adviceOn knows what makes toolchains import from elsewhere.

@@ -95,6 +95,7 @@ func TestLoadRefusesWhatCannotRun(t *testing.T) {
 		{"two memories", section(5, 2, 0, 1, 0, 1), abi.CorruptModule, []string{"several memories"}},
 		{"GC type", []byte("\x00asm\x01\x00\x00\x00\x01\x03\x01\x5f\x00"), abi.CorruptModule, []string{"garbage collected"}},
 		{"unknown import", imports("env|now"), abi.UnknownImport, []string{"env.now", "extism:host/env"}},
+		{"an import with control characters", imports("env|a\n\x1b[2J"), abi.UnknownImport, []string{"env.a??[2J"}},
 		{"all unknown imports", imports("a|one", "extism:host/user|sluice_kv_steal", "b|two"), abi.UnknownImport, []string{"a.one", "extism:host/user.sluice_kv_steal", "b.two"}},
 		{"a hundred unknown imports", imports(many...), abi.UnknownImport, []string{"env.f,", "and 60 more"}},
 		{"js", imports("gojs|runtime.wasmExit"), abi.UnknownImport, []string{"GOOS=wasip1"}},
@@ -104,6 +105,13 @@ func TestLoadRefusesWhatCannotRun(t *testing.T) {
 		{"imported memory", raw("memory", 2, 0, 1), abi.UnknownImport, []string{"env.memory (a memory)"}},
 		{"imported global", raw("sp", 3, i32t, 1), abi.UnknownImport, []string{"env.sp (a global)"}},
 		{"imported table", raw("t", 1, 0x70, 0, 1), abi.UnknownImport, []string{"env.t (a table)"}},
+		{"old WASI", imports("wasi_unstable|fd_write"), abi.UnknownImport, []string{"wasi_snapshot_preview1"}},
+		{"typed table", section(4, 1, 0x63, 0x70, 0, 1), abi.CorruptModule, []string{"typed function references"}},
+		{"import of two parameters", func() []byte {
+			m := newModule()
+			m.imported(abi.NamespaceHost, abi.FuncKVPut, []byte{i64t, i32t}, []byte{i64t})
+			return m.bytes()
+		}(), abi.UnknownImport, []string{"as (i64, i32) -> (i64) (it is (i64, i64) -> (i64))"}},
 		{"imported tag", raw("t", 4, 0, 0), abi.CorruptModule, []string{"exception handling"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -259,6 +267,7 @@ func TestLimitsAreDefaultsUnderTheCeiling(t *testing.T) {
 	}{
 		{"none", abi.Limits{}, abi.Limits{}, d},
 		{"above every ceiling", abi.Limits{}, abi.Limits{Fuel: c.Fuel + 1, Memory: c.Memory * 2, Deadline: c.Deadline * 2, Input: c.Input + 1, Output: c.Output + 1, Logs: c.Logs + 1}, c},
+		{"as large as can be written", abi.Limits{}, abi.Limits{Memory: 1<<63 - 1, Output: 1<<63 - 1}, abi.Limits{Memory: c.Memory, Output: c.Output}.WithDefaults(d)},
 		{"the host's ceiling over the default", small, abi.Limits{}, abi.Limits{Fuel: 10, Memory: 3 * abi.PageBytes, Deadline: small.Deadline, Input: 5, Output: 6, Logs: 7}},
 		{"part of a page is a page", abi.Limits{}, abi.Limits{Memory: 100_000}, abi.Limits{Memory: 2 * abi.PageBytes}.WithDefaults(d)},
 		{"one page", abi.Limits{}, abi.Limits{Memory: abi.PageBytes}, abi.Limits{Memory: abi.PageBytes}.WithDefaults(d)},

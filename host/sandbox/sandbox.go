@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -167,17 +168,16 @@ func sandboxClosed() *abi.Problem { return abi.NewProblem(abi.SystemFailure, "th
 
 // effective gives the limits that hold for a module.
 func (s *Sandbox) effective(l abi.Limits) (abi.Limits, *abi.Problem) {
+	const most = math.MaxInt64
 	l = l.WithDefaults(abi.DefaultLimits())
-	for _, wrong := range l.Exceeds(s.cfg.Ceiling) {
-		if strings.Contains(wrong, "negative") {
-			return l, abi.NewProblem(abi.BadValue, "limits.%s; leave it out for the default", wrong)
-		}
+	if wrong := l.Exceeds(abi.Limits{Fuel: most, Memory: most, Deadline: most, Input: most, Output: most, Logs: most}); len(wrong) > 0 {
+		return l, abi.NewProblem(abi.BadValue, "limits.%s; leave it out for the default", strings.Join(wrong, "; limits."))
 	}
 	if l.Memory < abi.PageBytes {
 		return l, abi.NewProblem(abi.BadValue, "limits.memory is %v, less than one page of %v; a Go skill needs about 4MiB", l.Memory, abi.PageBytes)
 	}
 	c := s.cfg.Ceiling
-	pages := min((l.Memory+abi.PageBytes-1)/abi.PageBytes, c.Memory/abi.PageBytes)
+	pages := min((min(l.Memory, c.Memory)+abi.PageBytes-1)/abi.PageBytes, c.Memory/abi.PageBytes)
 	return abi.Limits{
 		Fuel: min(l.Fuel, c.Fuel), Memory: pages * abi.PageBytes, Deadline: min(l.Deadline, c.Deadline),
 		Input: min(l.Input, c.Input), Output: min(l.Output, c.Output), Logs: min(l.Logs, c.Logs),

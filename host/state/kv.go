@@ -18,7 +18,7 @@ const (
 
 // Bounds of Changes, which gives everything at once.
 const (
-	MaxChanges     = 100_000
+	MaxChanges     = 50_000
 	maxChangeBytes = 256 * int(abi.MiB)
 )
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"iter"
 	"maps"
@@ -238,6 +239,24 @@ func TestAForkSeesItsParentUntilItWrites(t *testing.T) {
 	if got, _, err := s.View("left", "n").Get(t.Context(), "b"); err != nil || string(got) != "3" {
 		t.Errorf("a key that was made again is %q, %v", got, err)
 	}
+}
+
+func TestChangesAreBounded(t *testing.T) {
+	s := openStore(t)
+	grow := func(from, to int) {
+		must(t, s.writer.do(t.Context(), func(ctx context.Context, ex *executor) error {
+			_, err := ex.exec(ctx, "INSERT INTO kv WITH RECURSIVE n(i) AS (SELECT ? UNION ALL SELECT i+1 FROM n WHERE i < ?) SELECT 'shop', 'n', i, 1, 0, '' FROM n", from, to)
+			return err
+		}))
+	}
+	grow(1, MaxChanges)
+	changes, err := s.Changes(t.Context(), "shop", "n")
+	if err != nil || len(changes) != MaxChanges {
+		t.Errorf("%d changes, %v", len(changes), err)
+	}
+	grow(MaxChanges+1, MaxChanges+1)
+	_, err = s.Changes(t.Context(), "shop", "n")
+	wantCode(t, err, abi.QuotaReached)
 }
 
 func TestADeletedKeyLeavesARowOnlyWhereItHidesTheParents(t *testing.T) {

@@ -94,6 +94,24 @@ func TestAReadSettlesWithoutAKeyAndWithoutBeingChecked(t *testing.T) {
 	wantRecords(t, s, "shop", "outcome call1")
 }
 
+func TestAChangeOfStateAloneIsSettledAndChecksWhatWasRead(t *testing.T) {
+	s, ref := openStore(t), session("shop")
+	view := s.View("shop", "n")
+	_, _, err := view.Get(t.Context(), "a")
+	must(t, err)
+	st := Settlement{Session: ref, Call: "call1", Views: []*View{view}, State: []Change{{Key: "k", Data: []byte("1")}}}
+	must(t, s.Settle(t.Context(), st))
+	if v, ok := loadOne(t, s, ref, "k"); !ok || v.Version != 1 {
+		t.Errorf("state %+v", v)
+	}
+	put(t, s, "shop", "a", "1")
+	st.State[0].Version = 1
+	wantCode(t, s.Settle(t.Context(), st), abi.StoreConflict)
+	if v, _ := loadOne(t, s, ref, "k"); v.Version != 1 {
+		t.Errorf("state %+v", v)
+	}
+}
+
 // Every kind of read that another call invalidates.
 func TestACallThatWritesIsRefusedIfWhatItReadHasChanged(t *testing.T) {
 	get := func(key string) func(v *View) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -153,6 +154,32 @@ func TestManyOpensOfOneNewFileAgree(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestOpenWaitsForAnotherProcessThatIsAtANewFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	must(t, createSQLite(path))
+	other, err := sqlitePool(path, 1)
+	must(t, err)
+	defer other.Close()
+	_, err = other.Exec("BEGIN IMMEDIATE")
+	must(t, err)
+	opened := make(chan error)
+	go func() {
+		s, err := Open(context.Background(), path, Options{})
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	_, err = other.Exec("ROLLBACK")
+	must(t, err)
+	must(t, <-opened)
 }
 
 func TestAClosedStoreRefusesAndClosesOnce(t *testing.T) {

@@ -18,20 +18,18 @@ const (
 	batchTime   = 10 * time.Millisecond // no unit joins a batch that is older: each waits for the whole batch
 )
 
-// A writer runs transactions one after another on one connection. A disk
-// syncs a few hundred times a second, so whatever waits when a transaction
-// begins shares its commit: each unit runs in a savepoint of its own, can fail
-// alone, and learns its end when the commit is on the disk.
+// A writer runs transactions one after another on one connection. The disk's
+// sync is what takes time, so whatever waits when a transaction begins shares
+// its commit: each unit runs in a savepoint of its own, can fail alone, and
+// learns its end when the commit is on the disk.
 type writer struct {
 	pool  *sql.DB
 	begin string
 	queue chan *unit
 	ended chan struct{} // closed when the loop has ended
 
-	mu      sync.RWMutex  // held shared by those who queue
-	closed  bool          // guarded by mu
-	closing chan struct{} // closed first, so that nobody waits for room with mu held
-	once    sync.Once     // of drain
+	mu     sync.RWMutex // held shared by those who queue, also while they wait for room
+	closed bool         // guarded by mu
 
 	conn *sql.Conn // of the loop until it has ended; nil until needed and after a failure
 	ex   *executor // on conn
@@ -45,7 +43,7 @@ type unit struct {
 }
 
 func startWriter(pool *sql.DB, begin string) *writer {
-	w := &writer{pool: pool, begin: begin, queue: make(chan *unit, queuedUnits), ended: make(chan struct{}), closing: make(chan struct{})}
+	w := &writer{pool: pool, begin: begin, queue: make(chan *unit, queuedUnits), ended: make(chan struct{})}
 	go w.loop()
 	return w
 }
@@ -84,8 +82,6 @@ func (w *writer) enqueue(ctx context.Context, u *unit) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-w.closing:
-		return closedProblem()
 	}
 }
 
@@ -97,25 +93,21 @@ func closedProblem() *abi.Problem {
 // for it. It reports whether this call was the one that did so. The connection
 // stays for disconnect.
 func (w *writer) drain() (first bool) {
-	w.once.Do(func() {
-		first = true
-		close(w.closing)
-		w.mu.Lock()
-		w.closed = true
+	w.mu.Lock()
+	first = !w.closed
+	w.closed = true
+	if first {
 		close(w.queue)
-		w.mu.Unlock()
-		<-w.ended
-	})
+	}
+	w.mu.Unlock()
+	<-w.ended
 	return first
 }
 
 func (w *writer) isClosed() bool {
-	select {
-	case <-w.closing:
-		return true
-	default:
-		return false
-	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.closed
 }
 
 func (w *writer) loop() {

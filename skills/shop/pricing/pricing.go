@@ -17,7 +17,7 @@ var _ = sdk.Skill("shop.pricing", "1.0.0", "Quotes and changes the price of one 
 var _ = sdk.Tool("quote", quote,
 	sdk.Summary("Quote the price of one product, with the lowest price that it may have."),
 	sdk.Example("1001 现在卖多少钱？", BySKU{SKU: "1001"}, thermos, sdk.Returns(Price{SKU: "1001", Title: "保温杯 Thermos 500ml", Price: 99, Floor: 69, Currency: "CNY"})),
-	sdk.Example("What is the price of 1002?", BySKU{SKU: "1002"}, mug, sdk.Returns(Price{SKU: "1002", Title: "马克杯 Coffee mug", Price: 39.9, Floor: 25, Currency: "CNY"})),
+	sdk.Example("How much is 1002? What is its price?", BySKU{SKU: "1002"}, mug, sdk.Returns(Price{SKU: "1002", Title: "马克杯 Coffee mug", Price: 39.9, Floor: 25, Currency: "CNY"})),
 	sdk.Example("Quote product 9999", BySKU{SKU: "9999"}, thermos, sdk.Refuses(abi.NotFound)),
 )
 
