@@ -116,7 +116,10 @@ func (c *call) useSlot() Result {
 	if keep {
 		if err := c.slot.restore(c.sandbox.tracker, c.sandbox.cfg.Audit); err != nil {
 			keep = false
-			res.Output, res.Problem = nil, c.notRestored(err)
+			c.logs.add(LevelHost, []byte("the instance is thrown away: "+err.Error()))
+			if errors.Is(err, errDiffers) {
+				res.Output, res.Problem = nil, abi.NewProblem(abi.HostBug, "the guest's memory was not restored after the call")
+			}
 		}
 	}
 	if keep {
@@ -137,11 +140,6 @@ func (c *call) notServed(err error) *abi.Problem {
 	p := c.contextProblem()
 	p.Message += "; all of it waiting for a free instance"
 	return p
-}
-
-func (c *call) notRestored(err error) *abi.Problem {
-	c.logs.add(LevelHost, []byte(err.Error()))
-	return abi.NewProblem(abi.HostBug, "the guest's memory could not be restored after the call; the instance was thrown away")
 }
 
 // refusal says why a call does not even begin.
