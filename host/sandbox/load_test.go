@@ -19,6 +19,11 @@ import (
 func newSandbox(t testing.TB, cfg sandbox.Config) *sandbox.Sandbox {
 	t.Helper()
 	cfg.Audit = true
+	return newSandboxAs(t, cfg)
+}
+
+func newSandboxAs(t testing.TB, cfg sandbox.Config) *sandbox.Sandbox {
+	t.Helper()
 	s, err := sandbox.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,10 @@ type Config struct {
 	// Audit compares the whole memory with its image after every call. It is
 	// for tests: it takes longer than most calls. A difference is abi.HostBug.
 	Audit bool
+	// Fresh gives every call a fresh instance, which starts anew, also of
+	// modules that can be frozen. It is for comparisons: a call takes many times
+	// as long.
+	Fresh bool
 }
 
 // PoolConfig bounds the instances of all modules together. A zero field is the
@@ -65,8 +69,7 @@ type Sandbox struct {
 	pool      *pool
 	tracker   *tracker
 
-	slice       int64 // fuel that a guest gets at a time
-	neverFreeze bool  // of tests: every call has a fresh instance
+	slice int64 // fuel that a guest gets at a time
 
 	mu      sync.Mutex
 	closed  bool             // guarded by mu
