@@ -118,8 +118,8 @@ func TestNothingOfACallIsFoundByTheNext(t *testing.T) {
 			for range calls / 4 {
 				m := modules[random.IntN(len(modules))]
 				ending := endings[random.IntN(len(endings))]
-				if ending == "deep" && random.IntN(10) > 0 {
-					ending = "trap" // running out of stack takes long
+				if (ending == "deep" || ending == "loop slowly") && random.IntN(20) > 0 {
+					ending = "trap" // running out of stack or of blocks takes long
 				}
 				if random.IntN(2) == 0 {
 					plant(t, m, ending, random)

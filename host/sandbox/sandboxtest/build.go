@@ -80,7 +80,7 @@ func warm(wasm []byte, what string) error {
 	if err != nil {
 		return err
 	}
-	marker := filepath.Join(cache, "warm", fmt.Sprintf("%s-%s-%d.%d", host.Digest(wasm), engine, rewrite.Version, sandbox.Format)+what)
+	marker := filepath.Join(cache, "warm", fmt.Sprintf("%s-%s-%s-%d.%d", cmp.Or(what, "slots"), host.Digest(wasm), engine, rewrite.Version, sandbox.Format))
 	if exists(marker) {
 		return nil
 	}
