@@ -23,6 +23,7 @@ const (
 	ExportInvoke   = "sluice_invoke"   // an Invocation in, a Reply out
 	ExportCheck    = "sluice_check"    // optional: an Invocation in, a Verdict out
 	ExportReduce   = "sluice_reduce"   // optional: a Reduction in, the new state out
+	ExportWarm     = "sluice_warm"     // optional: () -> (); run once when a host prepares the module, so that what it fills is there in every call
 )
 
 // Import namespaces of a guest.

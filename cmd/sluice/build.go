@@ -97,7 +97,7 @@ func goBuild(ctx context.Context, dir, module string) error {
 
 // describe asks a module for its manifest.
 func describe(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) (*manifest.Skill, error) {
-	module, err := sb.Load(ctx, wasm, abi.Limits{})
+	module, err := sb.Load(ctx, wasm, abi.CeilingLimits())
 	if err != nil {
 		return nil, err
 	}

@@ -44,13 +44,14 @@ func race(b *testing.B, contenders ...contender) {
 	}
 }
 
-// contenders gives our call, with an instance of its own, and the reference
-// host's: in a fresh instance and in one that is used again, both with a
-// deadline as ours has one; and used again without, as most people run it.
+// contenders gives our call in a pooled slot, and the same with an instance of
+// its own, as it was before there were slots; and the reference host's: in a
+// fresh instance and in one that is used again, both with a deadline as ours
+// has one; and used again without, as most people run it.
 func contenders(b *testing.B, pkg, export string, input []byte) []contender {
 	extism.SetLogLevel(extism.LogLevelOff)
 	wasm := sandboxtest.Build(b, pkg)
-	module := sandboxtest.Load(b, wasm, abi.Limits{Deadline: abi.CeilingLimits().Deadline})
+	module, unfrozen := benchModule(b, wasm, false), benchModule(b, wasm, true)
 	bounded, unbounded := newPeer(b, wasm, nil, 60_000), newPeer(b, wasm, nil, 0)
 	instance := func(p peer) *extism.Plugin {
 		plugin, err := p.plugin.Instance(context.Background(), extism.PluginInstanceConfig{})
@@ -65,16 +66,31 @@ func contenders(b *testing.B, pkg, export string, input []byte) []contender {
 		}
 	}
 	warm, warmUnbounded := instance(bounded), instance(unbounded)
-	return []contender{
-		{"ours", func() {
-			if res := module.Call(context.Background(), sandbox.Request{Export: export, Input: input}); res.Problem != nil {
+	ours := func(m *sandbox.Module) func() {
+		return func() {
+			if res := m.Call(context.Background(), sandbox.Request{Export: export, Input: input}); res.Problem != nil {
 				b.Fatal(res.Problem)
 			}
-		}},
+		}
+	}
+	return []contender{
+		{"ours", ours(module)},
+		{"ours-unfrozen", ours(unfrozen)},
 		{"fresh", func() { p := instance(bounded); call(p); _ = p.Close(context.Background()) }},
 		{"reused", func() { call(warm) }},
 		{"reused-without-deadline", func() { call(warmUnbounded) }},
 	}
+}
+
+// benchModule loads a module without audits.
+func benchModule(b *testing.B, wasm []byte, fresh bool) *sandbox.Module {
+	b.Helper()
+	s := newSandboxAs(b, sandbox.Config{CacheDir: sandboxtest.CacheDir(b), Fresh: fresh})
+	m, err := s.Load(context.Background(), wasm, patient(abi.Limits{}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return m
 }
 
 func BenchmarkCallOfASmallJSONGuest(b *testing.B) {

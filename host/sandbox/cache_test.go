@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,7 +25,7 @@ func writeFile(t testing.TB, name, text string) {
 // and closes everything.
 func loadAndRun(t *testing.T, dir string, wasm []byte) {
 	t.Helper()
-	s, err := sandbox.New(sandbox.Config{CacheDir: dir})
+	s, err := sandbox.New(sandbox.Config{CacheDir: dir, Audit: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,23 +41,23 @@ func loadAndRun(t *testing.T, dir string, wasm []byte) {
 	}
 }
 
-// entryFiles gives the files of a module's folder, the machine code first.
+// entryFiles gives the machine code and the sums of a module's folder.
 func entryFiles(t *testing.T, dir string, wasm []byte) []string {
 	t.Helper()
-	var files []string
-	err := filepath.WalkDir(filepath.Join(dir, host.Digest(wasm)), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			files = append(files, path)
+	folders, err := filepath.Glob(filepath.Join(dir, host.Digest(wasm)+"-*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("the module's folders are %v %v", folders, err)
+	}
+	code, err := filepath.Glob(filepath.Join(folders[0], "wazero-*", "*"))
+	if err != nil || len(code) != 1 {
+		t.Fatalf("the machine code is %v %v", code, err)
+	}
+	for _, name := range []string{"prepared.wasm", "prepared.image", "prepared.json", "sums"} {
+		if _, err := os.Stat(filepath.Join(folders[0], name)); err != nil {
+			t.Fatal(err)
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	if len(files) != 2 || filepath.Base(files[0]) != "sums" {
-		t.Fatalf("the folder holds %v, want sums and one file of code", files)
-	}
-	return []string{files[1], files[0]}
+	return []string{code[0], filepath.Join(folders[0], "sums")}
 }
 
 func TestCodeIsKeptOnDisk(t *testing.T) {
@@ -103,6 +102,13 @@ func TestCodeThatChangedOnDiskIsMadeAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
+		"another prepared module": func(t *testing.T, _, sums string) {
+			writeFile(t, filepath.Join(filepath.Dir(sums), "prepared.wasm"), string(newModule().export("other", i32c(0)).bytes()))
+		},
+		"the image of another": func(t *testing.T, _, sums string) {
+			writeFile(t, filepath.Join(filepath.Dir(sums), "prepared.image"), strings.Repeat("x", 65536))
+		},
+		"no note": func(t *testing.T, _, sums string) { remove(t, filepath.Join(filepath.Dir(sums), "prepared.json")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -149,7 +155,7 @@ func TestLoadingGoesOnWithoutTheCache(t *testing.T) {
 	})
 	t.Run("vanished and replaced", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "cache")
-		s := newSandbox(t, sandbox.Config{CacheDir: dir})
+		s := newSandbox(t, sandbox.Config{CacheDir: dir, Audit: true})
 		remove(t, dir)
 		writeFile(t, dir, "now a file")
 		m, err := s.Load(context.Background(), wasm, abi.Limits{})
@@ -173,7 +179,7 @@ func TestNewClearsAbandonedFolders(t *testing.T) {
 	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-48*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	newSandbox(t, sandbox.Config{CacheDir: dir})
+	newSandbox(t, sandbox.Config{CacheDir: dir, Audit: true})
 	if _, err := os.Stat(old); err == nil {
 		t.Error("a folder that nobody makes any more is still there")
 	}
@@ -185,7 +191,7 @@ func TestNewClearsAbandonedFolders(t *testing.T) {
 // A module that does not compile leaves nothing behind.
 func TestARefusedModuleLeavesNothingOnDisk(t *testing.T) {
 	dir := t.TempDir()
-	s := newSandbox(t, sandbox.Config{CacheDir: dir})
+	s := newSandbox(t, sandbox.Config{CacheDir: dir, Audit: true})
 	if _, err := s.Load(context.Background(), newModule().export("run", i32add).bytes(), abi.Limits{}); err == nil {
 		t.Fatal("it loaded")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -25,13 +25,20 @@ const (
 
 // A call is the state of one call: everything that must not outlive it.
 type call struct {
-	module  *Module
+	sandbox *Sandbox
+	code    *code
 	limits  abi.Limits
 	request *Request
 	ctx     context.Context // of the run, with the call's deadline; WASI passes none
 	began   time.Time
 
-	memory    linearMemory
+	slot       *slot  // nil until there is one
+	starting   bool   // it only starts the module, and may call nothing
+	touched    string // the function of WASI by which it may have changed what WASI keeps
+	startClock fixedClock
+	clock      clock
+	random     io.Reader
+
 	kernel    kernel
 	vars      map[string][]byte
 	varBytes  int
@@ -41,22 +48,27 @@ type call struct {
 	hostCalls int
 	hostBytes int
 
+	slice  int64 // fuel that it gets at a time
+	fueled int64 // fuel that it got
+	fuel   int64 // that it used, as far as is known
+
 	deadline time.Duration
 	stopped  *abi.Problem // why the host ended the guest
 }
 
-func newCall(m *Module, req *Request) *call {
-	c := &call{module: m, limits: m.limits, request: req, began: time.Now()}
-	c.memory.limit = uint64(c.limits.Memory)
-	c.kernel = newKernel(uint64(c.limits.Memory + c.limits.Input + c.limits.Output))
-	c.logs.left = int(c.limits.Logs)
-	c.stdout = lineLog{book: &c.logs, level: LevelStdout}
-	c.stderr = lineLog{book: &c.logs, level: LevelStderr}
-	c.deadline = time.Duration(c.limits.Deadline)
+func newCall(s *Sandbox, c *code, limits abi.Limits, req *Request) *call {
+	k := &call{sandbox: s, code: c, limits: limits, request: req, began: time.Now(), slice: s.slice}
+	k.kernel = newKernel(uint64(limits.Memory + limits.Input + limits.Output))
+	k.logs.left = int(limits.Logs)
+	k.stdout = lineLog{book: &k.logs, level: LevelStdout}
+	k.stderr = lineLog{book: &k.logs, level: LevelStderr}
+	k.deadline = time.Duration(limits.Deadline)
 	if req.Deadline != 0 {
-		c.deadline = min(c.deadline, req.Deadline)
+		k.deadline = min(k.deadline, req.Deadline)
 	}
-	return c
+	k.startClock = fixedClock{call: k, origin: clockOrigin}
+	k.clock, k.random = &k.startClock, startRandom()
+	return k
 }
 
 // callKey is under which host functions find the call that they serve.
@@ -64,41 +76,88 @@ type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
+// begin gives the call its context.
+func (c *call) begin(ctx context.Context) { c.ctx = context.WithValue(ctx, callKey{}, c) }
+
 func (c *call) run(ctx context.Context) Result {
 	ctx, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
-	c.ctx = context.WithValue(ctx, callKey{}, c)
+	c.begin(ctx)
 	res := Result{Problem: c.refusal()}
 	if res.Problem == nil {
-		exit, err := c.guarded()
-		res = c.result(exit, err)
+		res = c.useSlot()
 	}
 	c.stdout.end()
 	c.stderr.end()
 	res.Logs, res.LogsCut = c.logs.entries, c.logs.cut
-	res.Usage = host.Usage{
-		PeakMemory: abi.Size(c.memory.peak), HostCalls: c.hostCalls,
-		InputBytes: len(c.request.Input), OutputBytes: len(res.Output), Elapsed: time.Since(c.began),
-	}
+	res.Usage.Fuel, res.Usage.HostCalls = c.fuel, c.hostCalls
+	res.Usage.InputBytes, res.Usage.OutputBytes = len(c.request.Input), len(res.Output)
+	res.Usage.Elapsed = time.Since(c.began)
 	return res
+}
+
+// useSlot runs the call in a slot, which is as new for the next one afterwards,
+// or is thrown away.
+func (c *call) useSlot() Result {
+	w := &waiter{code: c.code, bytes: c.limits.Memory}
+	if err := c.sandbox.pool.take(c.ctx, w); err != nil {
+		return Result{Problem: c.notServed(err)}
+	}
+	if w.slot != nil {
+		w.slot.serve(c)
+	}
+	exit, err := c.guard(c.execute)
+	res := c.result(exit, err)
+	if c.slot != nil {
+		res.Usage.PeakMemory = abi.Size(c.slot.memory.peak)
+	}
+	// A guest that did not return by itself may have stopped anywhere.
+	keep := err == nil && c.slot.restorable()
+	if keep {
+		if err := c.slot.restore(c.sandbox.tracker, c.sandbox.cfg.Audit); err != nil {
+			keep = false
+			c.logs.add(LevelHost, []byte("the instance is thrown away: "+err.Error()))
+			if errors.Is(err, errDiffers) {
+				res.Output, res.Problem = nil, abi.NewProblem(abi.HostBug, "the guest's memory was not restored after the call")
+			}
+		}
+	}
+	if keep {
+		c.sandbox.pool.give(w, c.slot)
+		return res
+	}
+	if c.slot != nil {
+		c.slot.close()
+	}
+	c.sandbox.pool.give(w, nil)
+	return res
+}
+
+func (c *call) notServed(err error) *abi.Problem {
+	if c.ctx.Err() == nil {
+		return host.ProblemOf(err)
+	}
+	p := c.contextProblem()
+	p.Message += "; all of it waiting for a free instance"
+	return p
 }
 
 // refusal says why a call does not even begin.
 func (c *call) refusal() *abi.Problem {
 	switch n := len(c.request.Input); {
-	case !c.module.Has(c.request.Export):
+	case !c.code.has(c.request.Export):
 		return abi.NewProblem(abi.MissingExport, "the module has no export %q of signature () -> i32", c.request.Export)
 	case n > int(c.limits.Input):
 		return abi.NewProblem(abi.InputLimit, "the input has %d bytes; limits.input allows %d (%v)", n, int(c.limits.Input), c.limits.Input)
 	case c.ctx.Err() != nil:
-		return c.contextProblem(c.ctx)
+		return c.contextProblem()
 	}
 	return nil
 }
 
-// guarded runs the guest and turns a panic of the host, which is a bug of it
-// or of the engine, into a problem.
-func (c *call) guarded() (exit uint32, err error) {
+// guard runs the guest and turns a panic of the host, which is a bug of it or
+// of the engine, into a problem.
+func (c *call) guard(run func() (uint32, error)) (exit uint32, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.logs.add(LevelHost, fmt.Appendf(nil, "%v\n%s", r, debug.Stack()))
@@ -106,22 +165,19 @@ func (c *call) guarded() (exit uint32, err error) {
 			err = errors.New("the host panicked")
 		}
 	}()
-	return c.execute()
+	return run()
 }
 
 func (c *call) execute() (exit uint32, err error) {
-	instance, err := c.module.code.runtime.InstantiateModule(
-		experimental.WithMemoryAllocator(c.ctx, &c.memory), c.module.code.compiled, c.config())
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = instance.Close(c.ctx) }() // it has no files that could fail to close
 	c.setInput()
-	if err := c.initialise(instance); err != nil {
-		return 0, err
+	if c.slot == nil {
+		if _, err := newSlot(c); err != nil {
+			return 0, err
+		}
 	}
-	returned, err := instance.ExportedFunction(c.request.Export).Call(c.ctx)
-	if err != nil {
+	c.clock, c.random = c.clocks(), c.randoms()
+	var returned [1]uint64
+	if err := c.slot.function(c.request.Export).CallWithStack(c.ctx, returned[:]); err != nil {
 		return 0, err
 	}
 	return api.DecodeU32(returned[0]), nil
@@ -133,28 +189,6 @@ func (c *call) setInput() {
 		panic("BUG: the input is within its limit and has no room")
 	}
 	c.kernel.input = span{h, uint64(len(c.request.Input))}
-}
-
-// initialise starts the guest's language runtime as the reference host does:
-// Haskell's by hs_init, after _initialize; else a reactor's by _initialize, or
-// a command's by __wasm_call_ctors.
-func (c *call) initialise(instance api.Module) error {
-	haskell := instance.ExportedFunction("hs_init")
-	for _, name := range []string{"_initialize", "__wasm_call_ctors"} {
-		f := instance.ExportedFunction(name)
-		if f == nil || len(f.Definition().ParamTypes()) > 0 || haskell != nil && name != "_initialize" {
-			continue
-		}
-		if _, err := f.Call(c.ctx); err != nil {
-			return err
-		}
-		break
-	}
-	if haskell == nil {
-		return nil
-	}
-	_, err := haskell.Call(c.ctx, 0, 0)
-	return err
 }
 
 // stop ends the guest from within a host function. It does not return.
@@ -170,14 +204,17 @@ func (c *call) result(exit uint32, err error) Result {
 	if ended {
 		exit = exited.ExitCode()
 	}
+	c.burnt()
 	res := Result{Exit: exit, GuestError: c.guestError()}
 	switch {
 	case c.stopped != nil:
 		res.Exit, res.Problem = 0, c.stopped
-	case (err == nil || ended) && c.ctx.Err() != nil:
-		res.Exit, res.Problem = 0, c.contextProblem(c.ctx)
-	case err != nil && c.memory.refused > 0:
-		res.Problem = abi.NewProblem(abi.OutOfMemory, "it needed %d bytes of memory; limits.memory allows %d (%v)", c.memory.refused, c.memory.limit, c.limits.Memory)
+	case err == nil && c.fuel > c.limits.Fuel:
+		res.Exit, res.Problem = 0, c.outOfFuel()
+	case (err == nil || ended) && c.isOver():
+		res.Exit, res.Problem = 0, c.contextProblem()
+	case err != nil && c.refusedMemory() > 0:
+		res.Problem = abi.NewProblem(abi.OutOfMemory, "it needed %d bytes of memory; limits.memory allows %d (%v)", c.refusedMemory(), int64(c.limits.Memory), c.limits.Memory)
 	case ended:
 		res.Problem = abi.NewProblem(abi.GuestExit, "the guest ended its process with exit code %d%s", exit, quoted(cmp.Or(res.GuestError, c.lastWords())))
 	case err != nil:
@@ -234,9 +271,33 @@ func quoted(text string) string {
 	return ": " + strings.ToValidUTF8(text[:min(len(text), guestMessageBytes)], "")
 }
 
+func (c *call) refusedMemory() uint64 {
+	if c.slot == nil {
+		return 0
+	}
+	return c.slot.memory.refused
+}
+
+// isOver reports whether the caller went away or the deadline passed, of
+// which the context may know later than the clock.
+func (c *call) isOver() bool {
+	if c.ctx.Err() != nil {
+		return true
+	}
+	deadline, ok := c.ctx.Deadline()
+	return ok && !time.Now().Before(deadline)
+}
+
+// stopIfDone ends a guest that outlived its call.
+func (c *call) stopIfDone() {
+	if c.isOver() {
+		c.stop(c.contextProblem())
+	}
+}
+
 // contextProblem tells a passed deadline from a caller that went away.
-func (c *call) contextProblem(ctx context.Context) *abi.Problem {
-	if errors.Is(ctx.Err(), context.Canceled) {
+func (c *call) contextProblem() *abi.Problem {
+	if errors.Is(c.ctx.Err(), context.Canceled) {
 		return abi.NewProblem(abi.Cancelled, "the call was stopped after %v", c.elapsed())
 	}
 	return abi.NewProblem(abi.Deadline, "it ran for %v; its deadline is %v (limits.deadline, or less time was left)", c.elapsed(), c.deadline)

@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	extism "github.com/extism/go-sdk"
 	"github.com/sluicehq/sluice/abi"
-	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
 	"github.com/tetratelabs/wazero"
@@ -30,16 +27,13 @@ type peerResult struct {
 	logs   []sandbox.Log
 }
 
-// newPeer compiles a module for the reference host. With a time-out its machine
-// code is the same as ours, and is taken from where a warmed module has it.
+// newPeer compiles a module for the reference host. Its machine code is kept
+// in the tests' folder.
 func newPeer(t testing.TB, wasm []byte, config map[string]string, timeoutMS uint64) peer {
 	t.Helper()
-	cache := wazero.NewCompilationCache()
-	if warm := filepath.Join(sandboxtest.CacheDir(t), host.Digest(wasm)); timeoutMS > 0 && isDir(warm) {
-		var err error
-		if cache, err = wazero.NewCompilationCacheWithDir(warm); err != nil {
-			t.Fatal(err)
-		}
+	cache, err := wazero.NewCompilationCacheWithDir(sandboxtest.PeerDir(t, wasm))
+	if err != nil {
+		t.Fatal(err)
 	}
 	plugin, err := extism.NewCompiledPlugin(context.Background(),
 		extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: wasm}}, Config: config, Timeout: timeoutMS},
@@ -49,11 +43,6 @@ func newPeer(t testing.TB, wasm []byte, config map[string]string, timeoutMS uint
 	}
 	t.Cleanup(func() { _ = errors.Join(plugin.Close(context.Background()), cache.Close(context.Background())) })
 	return peer{plugin}
-}
-
-func isDir(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
 }
 
 func (p peer) call(t testing.TB, export string, input []byte) (res peerResult) {

@@ -51,9 +51,7 @@ func (c *call) serve(ctx context.Context, name string, handles []uint64) uint64 
 		args[i] = b
 	}
 	result, problem := c.granted(name)(ctx, args)
-	if ctx.Err() != nil {
-		c.stop(c.contextProblem(ctx))
-	}
+	c.stopIfDone()
 	if problem != nil {
 		return c.refuse(problem)
 	}

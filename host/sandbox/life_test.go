@@ -31,7 +31,7 @@ func tinyModule(number byte) []byte {
 
 func testSandbox(t *testing.T, dir string) *Sandbox {
 	t.Helper()
-	s, err := New(Config{CacheDir: dir})
+	s, err := New(Config{CacheDir: dir, Audit: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestLoadsAndClosesMix(t *testing.T) {
 		}
 	}
 	for i := range byte(3) {
-		if _, ok := (codeCache{dir}).find(host.Digest(tinyModule(i))); !ok {
+		if _, ok := (codeCache{dir}).find(sandboxes[0].keyOf(host.Digest(tinyModule(i)))); !ok {
 			t.Errorf("module %d is not whole in the cache", i)
 		}
 	}
@@ -256,7 +256,7 @@ func TestAPanicOfTheHostEndsOnlyTheCall(t *testing.T) {
 
 func TestAPanicOfTheEngineRefusesTheModule(t *testing.T) {
 	s := testSandbox(t, "")
-	err := s.compile(context.Background(), nil, tinyModule(0), wazero.NewCompilationCache()) // nil, whatever the reason
+	err := s.compile(context.Background(), nil, &prepared{wasm: tinyModule(0)}, wazero.NewCompilationCache()) // nil, whatever the reason
 	if err == nil || !strings.Contains(err.Error(), "the engine fails on it") || strings.Contains(explain(err).Error(), "\n") {
 		t.Errorf("compile gave %v", err)
 	}

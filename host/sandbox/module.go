@@ -55,15 +55,18 @@ type Result struct {
 	Exit       uint32       // what the export returned, or the guest's exit code
 	Logs       []Log        // in order, up to limits.logs
 	LogsCut    int          // bytes of log text that were left out
-	Usage      host.Usage   // Fuel is 0: calls are not metered
+	Usage      host.Usage
 }
 
-// Call runs one export in an instance of its own and throws the instance away.
-// It never panics and never fails otherwise than by Result.Problem:
+// Call runs one export in an instance that is as it was when the module had
+// started: nothing of an earlier call can be found in it. Where no instance is
+// free it waits for one. It never panics and never fails otherwise than by
+// Result.Problem:
 //
 //	abi.MissingExport  no such export, or of another signature
 //	abi.InputLimit     the input is larger than its limit
 //	abi.OutputLimit    the output is; none of it is given
+//	abi.OutOfFuel      the guest did more work than its limit
 //	abi.OutOfMemory    the guest died after memory was refused, or has too many blocks
 //	abi.Deadline       the deadline passed, or that of ctx
 //	abi.Cancelled      ctx was cancelled
@@ -72,7 +75,7 @@ type Result struct {
 //	abi.NotGranted     the guest asked for Extism's http_request
 //	abi.Trap           the guest trapped
 //	abi.GuestExit      the export returned non-zero, set an error, or the guest ended its process
-//	abi.SystemFailure  the module is closed
+//	abi.SystemFailure  the module is closed, or too many calls wait
 //	abi.HostBug        a host function panicked; LevelHost of the logs tells more
 //
 // The export abi.ExportABI returns a version, which is no failure. Calls may
@@ -82,7 +85,7 @@ func (m *Module) Call(ctx context.Context, req Request) Result {
 		return Result{Problem: abi.NewProblem(abi.SystemFailure, "the module is closed; load it again")}
 	}
 	defer m.leave()
-	return newCall(m, &req).run(ctx)
+	return newCall(m.sandbox, m.code, m.limits, &req).run(ctx)
 }
 
 // Close waits for running calls and gives the code back. Calls after it are
@@ -132,10 +135,33 @@ func (m *Module) Digest() string { return m.code.digest }
 // Limits gives the limits that hold for its calls: no field is zero.
 func (m *Module) Limits() abi.Limits { return m.limits }
 
+// An Info says how a module was made ready.
+type Info struct {
+	// Frozen says that its start ran once, and that every call begins with what
+	// it left. Else every call has a fresh instance, which starts anew.
+	Frozen    bool
+	Refusal   string        // why it is not frozen
+	Memory    abi.Size      // that a frozen module has before every call
+	StartFuel int64         // that the start of a frozen module used, once
+	Took      time.Duration // preparing it without compiling, when that was done
+	Restoring string        // how memory that a call changed is found
+}
+
+// Info tells how the module was made ready.
+func (m *Module) Info() Info {
+	n := m.code.note
+	return Info{
+		Frozen: n.frozen, Refusal: n.Refusal, Memory: abi.Size(m.code.memoryBytes()), StartFuel: n.Started,
+		Took: n.Took, Restoring: m.sandbox.tracker.String(),
+	}
+}
+
 // Has reports whether the module has an export that can be called: a function
 // without parameters that returns an i32.
-func (m *Module) Has(export string) bool {
-	f, ok := m.code.exports[export]
+func (m *Module) Has(export string) bool { return m.code.has(export) }
+
+func (c *code) has(export string) bool {
+	f, ok := c.exports[export]
 	return ok && len(f.ParamTypes()) == 0 && slices.Equal(f.ResultTypes(), types(api.ValueTypeI32))
 }
 

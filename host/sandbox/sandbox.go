@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -24,6 +26,37 @@ type Config struct {
 	// Ceiling is what no module's limits may exceed. A zero field is that of
 	// abi.CeilingLimits, and none may exceed it.
 	Ceiling abi.Limits
+	Pool    PoolConfig
+	// Audit compares the whole memory with its image after every call. It is
+	// for tests: it takes longer than most calls. A difference is abi.HostBug.
+	Audit bool
+	// Fresh gives every call a fresh instance, which starts anew, also of
+	// modules that can be frozen. It is for comparisons: a call takes many times
+	// as long.
+	Fresh bool
+}
+
+// PoolConfig bounds the instances of all modules together. A zero field is the
+// default.
+type PoolConfig struct {
+	// Slots is how many there may be, idle ones included; 0 is 64.
+	Slots int
+	// PerModule is how many calls of one module may run at once; 0 is twice
+	// GOMAXPROCS, and at least 8, since a call may wait for its host functions.
+	PerModule int
+	// Bytes is the memory of all: with its limit for one that runs, with what
+	// it has for an idle one; 0 is 1 GiB. It is at least Ceiling.Memory.
+	Bytes abi.Size
+	// Idle is after what time without a call one is given up; 0 is a minute.
+	Idle time.Duration
+}
+
+func (p PoolConfig) withDefaults(ceiling abi.Size) PoolConfig {
+	d := PoolConfig{Slots: 64, PerModule: max(8, 2*runtime.GOMAXPROCS(0)), Bytes: abi.GiB, Idle: time.Minute}
+	return PoolConfig{
+		Slots: cmp.Or(p.Slots, d.Slots), PerModule: cmp.Or(p.PerModule, d.PerModule),
+		Bytes: max(cmp.Or(p.Bytes, d.Bytes), ceiling+slotOverhead), Idle: cmp.Or(p.Idle, d.Idle),
+	}
 }
 
 // A Sandbox loads modules. One per process is enough; it is safe for
@@ -33,6 +66,10 @@ type Sandbox struct {
 	disk      codeCache
 	offer     offer
 	compiling chan struct{} // holds the running compilations
+	pool      *pool
+	tracker   *tracker
+
+	slice int64 // fuel that a guest gets at a time
 
 	mu      sync.Mutex
 	closed  bool             // guarded by mu
@@ -54,6 +91,9 @@ func New(cfg Config) (*Sandbox, error) {
 	if cfg.Ceiling.Memory < abi.PageBytes {
 		over = append(over, fmt.Sprintf("memory: %v is less than one page of %v", cfg.Ceiling.Memory, abi.PageBytes))
 	}
+	if p := cfg.Pool; min(p.Slots, p.PerModule) < 0 || p.Bytes < 0 || p.Idle < 0 {
+		over = append(over, "pool: a bound is negative")
+	}
 	if len(over) > 0 {
 		return nil, host.Fail("sandbox.New", abi.NewProblem(abi.BadValue, "the sandbox cannot be set up so: %s", strings.Join(over, "; ")), nil)
 	}
@@ -65,8 +105,13 @@ func New(cfg Config) (*Sandbox, error) {
 	if err != nil {
 		return nil, host.Fail("sandbox.New", abi.NewProblem(abi.HostBug, "the engine does not start"), err)
 	}
+	tracker, err := newTracker()
+	if err != nil {
+		return nil, host.Fail("sandbox.New", abi.NewProblem(abi.SystemFailure, "guests' memory cannot be had from the system"), err)
+	}
+	cfg.Pool = cfg.Pool.withDefaults(cfg.Ceiling.Memory)
 	return &Sandbox{
-		cfg: cfg, disk: disk, offer: offer, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		cfg: cfg, disk: disk, offer: offer, tracker: tracker, pool: &pool{cfg: cfg.Pool}, slice: sliceFuel, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		codes: map[string]*code{}, modules: map[*Module]bool{},
 	}, nil
 }
@@ -108,7 +153,7 @@ func (s *Sandbox) Load(ctx context.Context, wasm []byte, limits abi.Limits) (*Mo
 	if err != nil {
 		return nil, err
 	}
-	if p := c.outline.fits(limits); p != nil {
+	if p := c.fits(limits); p != nil {
 		return nil, errors.Join(fail(p, nil), s.release(ctx, c))
 	}
 	m := newModule(s, c, limits)
@@ -187,6 +232,7 @@ func (s *Sandbox) release(ctx context.Context, c *code) error {
 	}
 	c.cancel()
 	<-c.done
+	s.pool.drop(c)
 	return c.close(context.WithoutCancel(ctx))
 }
 
@@ -203,6 +249,9 @@ func (s *Sandbox) Close(ctx context.Context) error {
 	var err error
 	for _, m := range open {
 		err = errors.Join(err, m.Close(ctx))
+	}
+	if err == nil {
+		err = s.tracker.close()
 	}
 	return err
 }

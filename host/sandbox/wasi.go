@@ -1,12 +1,16 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	mathrand "math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -17,31 +21,30 @@ const clockResolution = sys.ClockResolution(1000)
 // every call, and not 0, which Go's runtime refuses.
 const clockOrigin = time.Second
 
-// config gives what WASI offers to one instance: no files, no environment, no
-// arguments, an empty standard input, and the call's own clock and random.
-func (c *call) config() wazero.ModuleConfig {
-	clock := clock(&fixedClock{call: c, start: c.request.Now})
+// clocks gives the guest's clock: the call's, or the host's where it was
+// granted. Neither is before what the module's start saw.
+func (c *call) clocks() clock {
+	origin := clockOrigin + c.startClock.slept + c.code.Slept
 	if c.request.Clock {
-		clock = &hostClock{call: c, began: time.Now()}
+		return &hostClock{call: c, began: time.Now(), origin: origin}
 	}
-	return wazero.NewModuleConfig().
-		WithName("").         // instances of one module stand side by side
-		WithStartFunctions(). // see initialise
-		WithStdout(&c.stdout).
-		WithStderr(&c.stderr).
-		WithRandSource(c.random()).
-		WithWalltime(clock.walltime, clockResolution).
-		WithNanotime(clock.nanotime, clockResolution).
-		WithNanosleep(clock.nanosleep)
+	return &fixedClock{call: c, start: c.request.Now, origin: origin}
 }
 
-// random gives the source of the guest's random bytes: the operating system's
+// randoms gives the source of the guest's random bytes: the operating system's
 // or ChaCha8 from the call's seed, which gives the same bytes everywhere.
-func (c *call) random() io.Reader {
+func (c *call) randoms() io.Reader {
 	if c.request.Random {
 		return rand.Reader
 	}
 	return mathrand.NewChaCha8(c.request.Seed)
+}
+
+// startRandom gives what a module's start draws: the same for every module, so
+// that a module that is started once and one that is started for every call
+// are the same.
+func startRandom() io.Reader {
+	return mathrand.NewChaCha8([32]byte([]byte("a module starts with these bytes")))
 }
 
 // A clock is what WASI asks for time.
@@ -59,9 +62,10 @@ var (
 // A fixedClock stands at the call's start. Sleeping moves it on without
 // waiting, so that a guest which sleeps neither hangs nor sees the time.
 type fixedClock struct {
-	call  *call
-	start time.Time
-	slept time.Duration
+	call   *call
+	start  time.Time
+	origin time.Duration // of the monotonic clock
+	slept  time.Duration
 }
 
 func (k *fixedClock) walltime() (int64, int32) {
@@ -72,7 +76,7 @@ func (k *fixedClock) walltime() (int64, int32) {
 	return t.Unix(), int32(t.Nanosecond())
 }
 
-func (k *fixedClock) nanotime() int64 { return int64(clockOrigin + k.slept) }
+func (k *fixedClock) nanotime() int64 { return int64(k.origin + k.slept) }
 
 func (k *fixedClock) nanosleep(ns int64) {
 	const centuries = time.Duration(1) << 62
@@ -84,8 +88,9 @@ func (k *fixedClock) nanosleep(ns int64) {
 
 // A hostClock is the host's time, for a guest that was granted it.
 type hostClock struct {
-	call  *call
-	began time.Time
+	call   *call
+	began  time.Time
+	origin time.Duration // of the monotonic clock
 }
 
 func (k *hostClock) walltime() (int64, int32) {
@@ -93,7 +98,7 @@ func (k *hostClock) walltime() (int64, int32) {
 	return t.Unix(), int32(t.Nanosecond())
 }
 
-func (k *hostClock) nanotime() int64 { return int64(clockOrigin + time.Since(k.began)) }
+func (k *hostClock) nanotime() int64 { return int64(k.origin + time.Since(k.began)) }
 
 func (k *hostClock) nanosleep(ns int64) {
 	timer := time.NewTimer(time.Duration(ns))
@@ -105,9 +110,36 @@ func (k *hostClock) nanosleep(ns int64) {
 	k.call.stopIfDone()
 }
 
-// stopIfDone ends a call that woke up after its end.
-func (c *call) stopIfDone() {
-	if c.ctx.Err() != nil {
-		c.stop(c.contextProblem(c.ctx))
-	}
+// watched makes a context in which WASI is made so that a call is marked when
+// it changes what WASI keeps: which of its three streams are open, and how.
+func watched(ctx context.Context) context.Context {
+	return experimental.WithFunctionListenerFactory(ctx, watch{})
 }
+
+var (
+	_ experimental.FunctionListenerFactory = watch{}
+	_ experimental.FunctionListener        = watch{}
+)
+
+// A watch marks the calls of all functions but those which are known to leave
+// nothing behind. The flags of a stream are among them: ours have none that
+// stay.
+type watch struct{}
+
+func (w watch) NewFunctionListener(f api.FunctionDefinition) experimental.FunctionListener {
+	switch name := f.Name(); {
+	case strings.HasPrefix(name, "args_"), strings.HasPrefix(name, "environ_"), strings.HasPrefix(name, "clock_"), strings.HasPrefix(name, "fd_prestat_"):
+		return nil
+	case slices.Contains([]string{"fd_read", "fd_write", "fd_fdstat_get", "fd_fdstat_set_flags", "fd_filestat_get", "poll_oneoff", "proc_exit", "random_get", "sched_yield"}, name):
+		return nil
+	}
+	return w
+}
+
+func (watch) Before(ctx context.Context, _ api.Module, f api.FunctionDefinition, _ []uint64, _ experimental.StackIterator) {
+	callOf(ctx).touched = f.Name()
+}
+
+func (watch) After(context.Context, api.Module, api.FunctionDefinition, []uint64) {}
+
+func (watch) Abort(context.Context, api.Module, api.FunctionDefinition, error) {}

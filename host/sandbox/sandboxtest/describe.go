@@ -14,7 +14,7 @@ import (
 func Describe(t testing.TB, sb *sandbox.Sandbox, wasm []byte) *manifest.Skill {
 	t.Helper()
 	ctx := context.Background()
-	module, err := sb.Load(ctx, wasm, abi.Limits{})
+	module, err := sb.Load(ctx, wasm, abi.CeilingLimits())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func CacheDir(t testing.TB) string {
 // with the test. Warm a module before it is loaded there.
 func New(t testing.TB) *sandbox.Sandbox {
 	t.Helper()
-	s, err := sandbox.New(sandbox.Config{CacheDir: CacheDir(t)})
+	s, err := sandbox.New(sandbox.Config{CacheDir: CacheDir(t), Audit: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ var shared = struct {
 		if err != nil {
 			return nil, err
 		}
-		return sandbox.New(sandbox.Config{CacheDir: dir})
+		return sandbox.New(sandbox.Config{CacheDir: dir, Audit: true})
 	}),
 }
 

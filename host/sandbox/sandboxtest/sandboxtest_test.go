@@ -29,7 +29,7 @@ func TestBuildIsTheSameEachTime(t *testing.T) {
 
 func TestWarmLeavesCompiledCode(t *testing.T) {
 	wasm := sandboxtest.Build(t, quote)
-	found, err := filepath.Glob(filepath.Join(sandboxtest.CacheDir(t), host.Digest(wasm), "*"))
+	found, err := filepath.Glob(filepath.Join(sandboxtest.CacheDir(t), host.Digest(wasm)+"-*", "*"))
 	if err != nil || len(found) == 0 {
 		t.Errorf("there is no code of the module: %v %v", found, err)
 	}
