@@ -38,7 +38,7 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() { store.Close() })
 	wasm := sandboxtest.Build(t, "host/grant/testdata/guest")
-	module := sandboxtest.Load(t, wasm, abi.Limits{Deadline: abi.CeilingLimits().Deadline, Memory: 128 * abi.MiB, Output: 16 * abi.MiB})
+	module := sandboxtest.Load(t, wasm, abi.Limits{Fuel: abi.CeilingLimits().Fuel, Deadline: abi.CeilingLimits().Deadline, Memory: 128 * abi.MiB, Output: 16 * abi.MiB})
 	return &rig{t: t, store: store, module: module}
 }
 
