@@ -3,7 +3,7 @@
 GO ?= go
 BIN := .cache/bin/sluice
 
-.PHONY: all build demo test stress bench replay deps clean
+.PHONY: all build demo test stress bench bench-engine soak replay deps clean
 
 all: build
 
@@ -38,6 +38,18 @@ stress: deps
 # Figures beside the reference host, in one run.
 bench: deps
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/sandbox ./host/dispatch ./host/state
+
+# The engine's table beside the reference host; fails where a ratio misses what
+# it must be. The second line is what metering costs.
+bench-engine: deps
+	$(GO) test -run '^$$' -bench '^BenchmarkEngine$$' -benchtime 1x -timeout 20m ./host/sandbox
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m ./host/rewrite
+
+# Mixed calls for an hour (SOAK=10m for less): memory, mappings, files and
+# goroutines stay flat.
+SOAK ?= 1h
+soak: deps
+	SLUICE_SOAK=$(SOAK) $(GO) test -tags stress -run '^TestStressSoak$$' -timeout 0 -count=1 -v ./host/sandbox
 
 deps:
 	@.ci/deps

@@ -127,7 +127,7 @@ func mutual(m *module) [][]byte {
 // deadline; the host's memory is bounded; and the next call is as if nothing
 // had been.
 func TestAttacksEndWithTheirCode(t *testing.T) {
-	limits := abi.Limits{Fuel: 20_000_000, Memory: 4 * abi.MiB, Input: abi.KiB, Output: abi.MiB, Logs: 16 * abi.KiB}
+	limits := abi.Limits{Fuel: 2_000_000, Memory: 4 * abi.MiB, Input: abi.KiB, Output: abi.MiB, Logs: 16 * abi.KiB}
 	for name, a := range attacks() {
 		t.Run(name, func(t *testing.T) {
 			m := load(t, a.guest, limits)

@@ -2,3 +2,7 @@ package sandbox
 
 // OnlySlice sets the fuel that a guest gets at a time.
 func OnlySlice(s *Sandbox, fuel int64) { s.slice = fuel }
+
+// OnlyStartFuel sets the fuel that a start may use if it is to be frozen. What
+// is prepared so must not be kept.
+func OnlyStartFuel(s *Sandbox, fuel int64) { s.startFuel = fuel }

@@ -38,7 +38,9 @@ func newSandboxAs(t testing.TB, cfg sandbox.Config) *sandbox.Sandbox {
 
 func load(t testing.TB, m *module, limits abi.Limits) *sandbox.Module {
 	t.Helper()
-	loaded, err := newSandbox(t, sandbox.Config{}).Load(context.Background(), m.bytes(), patient(limits))
+	s := newSandbox(t, sandbox.Config{})
+	sandbox.OnlyStartFuel(s, 1_000_000) // in the interpreter, more takes long
+	loaded, err := s.Load(context.Background(), m.bytes(), patient(limits))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,8 @@ type Sandbox struct {
 	pool      *pool
 	tracker   *tracker
 
-	slice int64 // fuel that a guest gets at a time
+	slice     int64 // fuel that a guest gets at a time
+	startFuel int64 // that a start may use if it is to be frozen
 
 	mu      sync.Mutex
 	closed  bool             // guarded by mu
@@ -111,7 +112,7 @@ func New(cfg Config) (*Sandbox, error) {
 	}
 	cfg.Pool = cfg.Pool.withDefaults(cfg.Ceiling.Memory)
 	return &Sandbox{
-		cfg: cfg, disk: disk, offer: offer, tracker: tracker, pool: &pool{cfg: cfg.Pool}, slice: sliceFuel, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		cfg: cfg, disk: disk, offer: offer, tracker: tracker, pool: &pool{cfg: cfg.Pool}, slice: sliceFuel, startFuel: startFuel, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		codes: map[string]*code{}, modules: map[*Module]bool{},
 	}, nil
 }
