@@ -31,9 +31,11 @@ test: deps
 	$(GO) test -race -timeout 14m ./...
 	$(GO) test -timeout 14m ./host/rewrite ./sdk
 
-# Long seeded runs: crashes, races, faults.
+# Long seeded runs: crashes, races, faults; and the sandbox as it is on systems
+# that do not tell which pages were written.
 stress: deps
 	$(GO) test -tags stress -run Stress -timeout 30m -count=1 -v ./host/...
+	$(GO) test -tags plaincopy -timeout 20m ./host/sandbox
 
 # Figures beside the reference host, in one run.
 bench: deps
