@@ -35,7 +35,7 @@ test: deps
 # that do not tell which pages were written.
 stress: deps
 	$(GO) test -tags stress -run Stress -timeout 30m -count=1 -v ./host/...
-	$(GO) test -tags plaincopy -timeout 20m ./host/sandbox
+	$(GO) test -tags plaincopy -short -timeout 20m ./host/sandbox
 
 # Figures beside the reference host, in one run.
 bench: deps
