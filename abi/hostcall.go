@@ -52,7 +52,7 @@ type Page struct {
 	After   string
 }
 
-// An Entry is one key with its value; the value is nil where only keys were
+// An Entry is one key with its value; the value is empty where only keys were
 // asked for.
 type Entry struct {
 	Key   string

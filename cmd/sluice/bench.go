@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +37,7 @@ writes goes into a store in memory that is thrown away.`,
 			if calls < 1 || calls > benchCallsMost {
 				return fmt.Errorf("%w: --calls must be in 1 to %d", errUsage, benchCallsMost)
 			}
-			wasm, err := os.ReadFile(positional[0])
+			wasm, err := readBounded(positional[0], int64(abi.ModuleBytesCeiling))
 			if err != nil {
 				return err
 			}

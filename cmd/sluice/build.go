@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -146,12 +147,14 @@ func (p *program) loadDir(ctx context.Context, sb *sandbox.Sandbox, dir string) 
 
 // readBounded reads a file that has at most limit bytes.
 func readBounded(name string, limit int64) ([]byte, error) {
-	info, err := os.Stat(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > limit {
-		return nil, host.Fail("read", abi.NewProblem(abi.InputLimit, "%s has %d bytes; at most %d are taken", name, info.Size(), limit), nil)
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		return nil, host.Fail("read", abi.NewProblem(abi.InputLimit, "%s has more than %d bytes, which is the most that is taken", name, limit), nil)
 	}
-	return os.ReadFile(name)
+	return b, err
 }

@@ -152,7 +152,7 @@ func lines(ctx context.Context, r io.Reader, prompt func()) func(func(string, er
 			text string
 			err  error
 		}
-		incoming := make(chan read)
+		incoming := make(chan read, 1) // so that a line that nobody waits for any more holds nobody
 		ask := make(chan struct{})
 		defer close(ask)
 		go func() {

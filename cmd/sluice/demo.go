@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,7 +64,7 @@ func (p *program) demo(ctx context.Context, folder, source string) error {
 	for _, r := range h.releases.Current() {
 		fmt.Fprintf(p.stdout, "  %s  %s\n", r, r.Skill.Summary)
 	}
-	if err := seedDemo(ctx, h); err != nil {
+	if err := importJSON(ctx, h, demoSession.Ref.Tenant, "shop", demoShop); err != nil {
 		return err
 	}
 	for _, scene := range []func(context.Context, *hall) error{
@@ -76,20 +75,6 @@ func (p *program) demo(ctx context.Context, folder, source string) error {
 		}
 	}
 	return p.demoAudit(ctx, h)
-}
-
-func seedDemo(ctx context.Context, h *hall) error {
-	var entries map[string]json.RawMessage
-	if err := json.Unmarshal(demoShop, &entries); err != nil {
-		return err
-	}
-	return h.store.Import(ctx, demoSession.Ref.Tenant, "shop", func(yield func(string, []byte) bool) {
-		for key, value := range entries {
-			if !yield(key, value) {
-				return
-			}
-		}
-	})
 }
 
 func (p *program) heading(text string) { fmt.Fprintf(p.stdout, "\n%s\n", text) }

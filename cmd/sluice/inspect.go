@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -20,7 +19,7 @@ func (p *program) skillInspectCommand() *cobra.Command {
 		Use: "inspect FILE.wasm", Short: "Say what a module is, what it asks of the host, and what the host makes of it", Args: cobra.ExactArgs(1),
 		Example: "  sluice skill inspect dist/skill.wasm\n  sluice skill inspect dist/skill.wasm --json",
 		RunE: func(c *cobra.Command, args []string) error {
-			wasm, err := os.ReadFile(args[0])
+			wasm, err := readBounded(args[0], int64(abi.ModuleBytesCeiling))
 			if err != nil {
 				return err
 			}

@@ -110,9 +110,17 @@ func importSeed(ctx context.Context, h *hall, tenant host.TenantID, namespace, f
 	if err != nil {
 		return err
 	}
+	if err := importJSON(ctx, h, tenant, namespace, b); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// importJSON fills a kv namespace from a JSON object of keys and values.
+func importJSON(ctx context.Context, h *hall, tenant host.TenantID, namespace string, object []byte) error {
 	var entries map[string]json.RawMessage
-	if err := json.Unmarshal(b, &entries); err != nil {
-		return fmt.Errorf("%s is not a JSON object of keys and values: %w", file, err)
+	if err := json.Unmarshal(object, &entries); err != nil {
+		return fmt.Errorf("not a JSON object of keys and values: %w", err)
 	}
 	return h.store.Import(ctx, tenant, namespace, func(yield func(string, []byte) bool) {
 		for key, value := range entries {

@@ -296,32 +296,48 @@ func (s *Set) Newest(ctx context.Context, constraints map[string]string) (map[st
 	if s.source == nil {
 		return nil, host.Fail("release.Newest", abi.NewProblem(abi.InvalidRegistry, "no registry is configured"), nil)
 	}
+	failed := map[string]error{}
 	if len(constraints) == 0 {
-		versions, err := s.source.List(ctx, "")
+		newest, err := s.listed(ctx)
 		if err != nil {
 			return nil, err
 		}
-		constraints = map[string]string{}
-		for _, v := range versions {
-			if semver.Prerelease("v"+v.Version) == "" {
-				constraints[v.Skill] = ""
+		for skill, v := range newest {
+			if err := s.take(ctx, v); err != nil {
+				failed[skill] = err
 			}
 		}
+		return failed, nil
 	}
-	failed := map[string]error{}
 	for skill, constraint := range constraints {
-		if err := s.newest(ctx, skill, constraint); err != nil {
+		v, err := s.source.Resolve(ctx, skill, constraint)
+		if err == nil {
+			err = s.take(ctx, v)
+		}
+		if err != nil {
 			failed[skill] = err
 		}
 	}
 	return failed, nil
 }
 
-func (s *Set) newest(ctx context.Context, skill, constraint string) error {
-	v, err := s.source.Resolve(ctx, skill, constraint)
+// listed gives the newest version of every skill that is no pre-release, by
+// one look at the source.
+func (s *Set) listed(ctx context.Context) (map[string]registry.Version, error) {
+	versions, err := s.source.List(ctx, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	newest := map[string]registry.Version{}
+	for _, v := range versions {
+		if last, ok := newest[v.Skill]; semver.Prerelease("v"+v.Version) == "" && (!ok || semver.Compare("v"+v.Version, "v"+last.Version) > 0) {
+			newest[v.Skill] = v
+		}
+	}
+	return newest, nil
+}
+
+func (s *Set) take(ctx context.Context, v registry.Version) error {
 	fetched, err := s.source.Fetch(ctx, v)
 	if err != nil {
 		return err

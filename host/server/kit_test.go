@@ -148,7 +148,7 @@ func (c *client) do(ctx context.Context, method, path, body string) *http.Respon
 		req.Header.Set(k, v)
 	}
 	req.Host = req.Header.Get("Host")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{}).Do(req)
 	if err != nil {
 		c.t.Fatal(err)
 	}

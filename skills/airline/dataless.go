@@ -1,5 +1,8 @@
 package main
 
+// The tools of this file read and write no data: thinking, handing over and
+// calculating.
+
 import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/sdk"
