@@ -238,11 +238,12 @@ func (s *stress) check(ref host.SessionRef, sums map[string]int) {
 }
 
 // replayed reports whether a call is the same write as an earlier one of the
-// same message, which runs once.
+// same message that succeeded: it is done once. Where the earlier one failed,
+// after too many conflicts, say, the later one does it.
 func (s *stress) replayed(t *turn, message, index int) bool {
 	list := t.messages[message].Calls
-	for _, earlier := range list[:index] {
-		if earlier.Tool == list[index].Tool && earlier.Args == list[index].Args {
+	for i, earlier := range list[:index] {
+		if earlier.Tool == list[index].Tool && earlier.Args == list[index].Args && t.succeeded(t.first+message, i) {
 			return true
 		}
 	}
