@@ -34,7 +34,7 @@ func TestSkillsAreTheSameFrozen(t *testing.T) {
 			skill := sandboxtest.Describe(t, sandboxtest.Shared(t), wasm)
 			p := newPair(t, wasm, skill.Limits)
 			random, fuel, answers := rand.New(rand.NewPCG(15, 16)), fuelBook{}, map[abi.Code]int{}
-			for range seededInputs {
+			for range seededInputs() {
 				c := seededCall(t, random, skill)
 				wrote := []map[string][]byte{}
 				res := p.same(t, c.request, func() []sandbox.Function {

@@ -19,7 +19,12 @@ import (
 )
 
 // seededInputs is how many inputs every guest gets.
-const seededInputs = 1000
+func seededInputs() int {
+	if testing.Short() {
+		return 100
+	}
+	return 1000
+}
 
 // A pair is one module, frozen and unfrozen. The frozen one's memory is
 // compared with its image after every call: a difference is abi.HostBug.
@@ -130,7 +135,7 @@ func TestGuestsOfThreeLanguagesAreTheSameFrozen(t *testing.T) {
 			p := newPair(t, wasm, abi.Limits{})
 			random, fuel := rand.New(rand.NewPCG(11, 12)), fuelBook{}
 			var inputs [][]byte
-			for range seededInputs {
+			for range seededInputs() {
 				input := tallyInput(random)
 				inputs = append(inputs, input)
 				res := p.same(t, sandbox.Request{Export: "tally", Input: input}, noFunctions)
@@ -143,8 +148,8 @@ func TestGuestsOfThreeLanguagesAreTheSameFrozen(t *testing.T) {
 				wantTally(t, input, res)
 				fuel.check(t, input, res.Usage.Fuel)
 			}
-			t.Logf("%d of %d calls in slots that had served before; %v", p.reused, seededInputs, p.frozen.Info())
-			if p.reused < seededInputs/2 {
+			t.Logf("%d of %d calls in slots that had served before; %v", p.reused, seededInputs(), p.frozen.Info())
+			if p.reused < seededInputs()/2 {
 				t.Error("too few calls were in a slot that had served before: little was shown")
 			}
 		})

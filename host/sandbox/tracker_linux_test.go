@@ -1,3 +1,5 @@
+//go:build !plaincopy
+
 package sandbox
 
 import (
