@@ -11,7 +11,7 @@ const (
 	Repair                    // deterministic repair once, else as TellModel
 	Retry                     // up to three times with the same key, then as TellModel
 	Wait                      // nothing runs until somebody answers
-	Stop                      // no retry; the user is told; the turn ends
+	Stop                      // no retry; the user is told; the turn goes on without it
 )
 
 // String names the recovery as the audit and the documentation do.

@@ -133,7 +133,7 @@ func rooms(t *testing.T, root string) map[string][]string {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && file != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" || name == "zz_deps") {
+		if name := d.Name(); d.IsDir() && file != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {

@@ -16,8 +16,8 @@ import (
 )
 
 func (p *program) skillCommand() *cobra.Command {
-	c := &cobra.Command{Use: "skill", Short: "Build and run skills"}
-	c.AddCommand(p.skillBuildCommand(), p.skillRunCommand())
+	c := &cobra.Command{Use: "skill", Short: "Build, run, inspect and measure skills"}
+	c.AddCommand(p.skillBuildCommand(), p.skillRunCommand(), p.skillInspectCommand(), p.skillBenchCommand())
 	return c
 }
 

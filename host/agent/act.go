@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/sluicehq/sluice/abi"
@@ -13,20 +12,53 @@ import (
 
 // act runs the calls of the last answer that have no result yet: neighbouring
 // reads side by side, each write alone, in the order in which the model asked.
-// Results are stored after each group.
+// Results are stored after each group. Calls that the batch's time does not
+// suffice for have a result that says so. Calls that have no end have none:
+// they run when the turn goes on.
 func (t *turn) act(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, t.Batch)
+	batch, cancel := context.WithTimeoutCause(ctx, t.Batch, abi.NewProblem(abi.Deadline,
+		"the calls of one answer have %s together, and this one did not end in time; nothing of it was kept", t.Batch).
+		WithHint("Ask for less at once, or tell the user."))
 	defer cancel()
-	open := t.open()
-	for len(open) > 0 {
+	for open := t.open(); len(open) > 0; {
 		group := t.group(open)
 		open = open[len(group):]
-		results := t.together(ctx, group)
-		if err := t.append(context.WithoutCancel(ctx), t.Store, results...); err != nil {
+		outcomes, endless := t.ended(ctx, t.together(batch, group))
+		results := make([]model.Message, len(outcomes))
+		for i, o := range outcomes {
+			results[i] = resultOf(group[i].call, o)
+		}
+		t.answer.Outcomes = append(t.answer.Outcomes, outcomes...)
+		if err := t.save(context.WithoutCancel(ctx), t.Store, results, nil); err != nil {
 			return err
+		}
+		if endless != nil {
+			return host.Fail("agent.act", endless, nil)
 		}
 	}
 	return nil
+}
+
+// ended gives the outcomes before the first call without an end of its own,
+// since results stand in the order of the calls, and why the turn cannot go on
+// from there now: it was stopped; or this very call is running elsewhere, or
+// was until its process died, which only the end of its claim's lease tells.
+func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outcome, *abi.Problem) {
+	for i, o := range outcomes {
+		switch {
+		case o.Problem == nil:
+		case o.Problem.Code == abi.InFlight:
+			return outcomes[:i], abi.NewProblem(abi.Busy, "%s of session %s is running elsewhere, or its process died: %s", o.Tool, t.ref, o.Problem.Message).
+				WithHint("deliver the input again in a while")
+		case ctx.Err() != nil && (o.Problem.Code == abi.Cancelled || o.Problem.Code == abi.Deadline):
+			return outcomes[:i], o.Problem
+		}
+	}
+	return outcomes, nil
+}
+
+func resultOf(c model.Call, o host.Outcome) model.Message {
+	return model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
 }
 
 // group gives the calls that may run at once: the reads at the head, up to the
@@ -44,24 +76,19 @@ func (t *turn) isRead(tool string) bool {
 	return problem == nil && entry.Tool.Effect == abi.Read
 }
 
-func (t *turn) together(ctx context.Context, group []openCall) []model.Message {
+func (t *turn) together(ctx context.Context, group []openCall) []host.Outcome {
 	outcomes := make([]host.Outcome, len(group))
 	var wait sync.WaitGroup
 	for i, c := range group {
 		wait.Go(func() { outcomes[i] = t.call(ctx, c) })
 	}
 	wait.Wait()
-	results := make([]model.Message, len(group))
-	for i, o := range outcomes {
-		results[i] = model.Message{Role: model.RoleTool, CallID: group[i].call.ID, Tool: o.Tool, OK: o.OK(), Text: window.Result(o)}
-	}
-	t.answer.Outcomes = append(t.answer.Outcomes, outcomes...)
-	return results
+	return outcomes
 }
 
 func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 	call := host.Call{
-		ID: host.CallIDFor(t.session.Ref, c.message, c.index), Session: t.session.Ref, Live: t.session.Live, Locale: t.session.Locale,
+		ID: t.callID(c), Session: t.session.Ref, Live: t.session.Live, Locale: t.session.Locale,
 		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c),
 	}
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: call.ID, Tool: call.Tool, Args: call.Args})
@@ -73,19 +100,23 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 	return outcome
 }
 
-// successes counts how often the same tool and arguments have succeeded for
-// this input before the message that c stands in. The same write twice in one
-// message has one key and so runs once.
+// callID gives a call the same id whenever its turn is resumed.
+func (t *turn) callID(c openCall) host.CallID {
+	return host.CallIDFor(t.session.Ref, c.message, c.index)
+}
+
+// successes counts how often calls that mean the same have succeeded for this
+// input before the message that c stands in, however the model wrote them. The
+// same write twice in one message has one key and so runs once.
 func (t *turn) successes(c openCall) int {
-	want, err := host.Canonical([]byte(c.call.Args))
-	if err != nil {
+	meaning := t.Dispatch.Meaning(t.catalog, c.call.Tool, c.call.Args)
+	if meaning == "" {
 		return 0
 	}
 	count := 0
 	for i := t.input.Message; i < c.message; i++ {
-		for index, earlier := range t.messages[i].Calls {
-			args, err := host.Canonical([]byte(earlier.Args))
-			if err == nil && earlier.Tool == c.call.Tool && slices.Equal(args, want) && t.succeeded(i, index) {
+		for index, earlier := range t.at(i).Calls {
+			if t.succeeded(i, index) && t.Dispatch.Meaning(t.catalog, earlier.Tool, earlier.Args) == meaning {
 				count++
 			}
 		}
@@ -97,5 +128,9 @@ func (t *turn) successes(c openCall) int {
 // Results follow their message in the order of its calls.
 func (t *turn) succeeded(i, index int) bool {
 	at := i + 1 + index
-	return at < len(t.messages) && t.messages[at].Role == model.RoleTool && t.messages[at].OK
+	if at >= t.count() {
+		return false
+	}
+	result := t.at(at)
+	return result.Role == model.RoleTool && result.CallID == t.at(i).Calls[index].ID && result.OK
 }

@@ -2,8 +2,12 @@ package agent
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -14,12 +18,13 @@ import (
 	"github.com/sluicehq/sluice/host/window"
 )
 
-// Defaults of Config.
+// Defaults of Config, and bounds.
 const (
 	DefaultSteps    = 40               // a task that needs more has gone astray
 	DefaultParallel = 8                // reads of one answer at once
 	DefaultBatch    = 90 * time.Second // for the calls of one answer together
 	MaxInputBytes   = 64 << 10         // of one user input: more is an upload
+	MaxCalls        = 64               // of one answer: the ceiling of parallel calls
 )
 
 // Config is what an Agent works with. Store, Releases, Dispatch and Model are
@@ -31,7 +36,7 @@ type Config struct {
 	Model    model.Provider
 
 	Steps    int           // model answers in one turn
-	Parallel int           // reads at once
+	Parallel int           // reads at once; MaxCalls at most
 	Batch    time.Duration // for the calls of one answer together
 	Now      func() time.Time
 }
@@ -53,6 +58,7 @@ func New(cfg Config) *Agent {
 	if cfg.Parallel == 0 {
 		cfg.Parallel = DefaultParallel
 	}
+	cfg.Parallel = min(cfg.Parallel, MaxCalls)
 	if cfg.Batch == 0 {
 		cfg.Batch = DefaultBatch
 	}
@@ -80,8 +86,9 @@ type Reason string
 
 // Reasons.
 const (
-	Answered Reason = "answered"
-	TooLong  Reason = "steps" // the ceiling of steps was reached
+	Answered   Reason = "answered"
+	TooLong    Reason = "steps"      // the ceiling of steps was reached
+	Superseded Reason = "superseded" // it was broken off, and another input came before it was delivered again
 )
 
 // An Answer is the end of a turn.
@@ -96,8 +103,10 @@ type Answer struct {
 
 // Turn answers one input. Events are given to on, in order, one at a time; on
 // may be nil and must not block for long. An error carries a problem: the
-// input is stored, and the same input given again continues the turn.
-// A turn of the session that is running already in this process is Busy.
+// input is stored, and the same input given again continues the turn. An input
+// that was answered, or that another one has superseded, gives its old end.
+// A turn of the session that is running already in this process is Busy, and
+// an id that comes with other words than before is Conflict.
 func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Event)) (Answer, error) {
 	if problem := validInput(s, in); problem != nil {
 		return Answer{}, host.Fail("agent.Turn", problem, nil)
@@ -116,6 +125,7 @@ func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Even
 		return answer, nil
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnStart, Text: in.Text})
+	t.tellMissing()
 	return t.run(ctx)
 }
 
@@ -128,6 +138,9 @@ func validInput(s Session, in Input) *abi.Problem {
 	}
 	if in.Text == "" || len(in.Text) > MaxInputBytes {
 		return abi.NewProblem(abi.InputLimit, "the input has %d bytes; give 1 to %d", len(in.Text), MaxInputBytes)
+	}
+	if !utf8.ValidString(in.Text) {
+		return abi.NewProblem(abi.BadValue, "the input is not UTF-8 text")
 	}
 	return nil
 }
@@ -159,6 +172,14 @@ type turn struct {
 	answer  Answer
 }
 
+// tellMissing tells the user which skills they have to do without.
+func (t *turn) tellMissing() {
+	for _, name := range slices.Sorted(maps.Keys(t.catalog.Missing)) {
+		why := host.ProblemOf(t.catalog.Missing[name]).Message
+		t.sink.notice(abi.NewProblem(abi.RegistryFailure, "%s cannot be used now: %s", name, why), t.session.Locale)
+	}
+}
+
 // run goes on from what the conversation says until the turn is over.
 func (t *turn) run(ctx context.Context) (Answer, error) {
 	for {
@@ -177,8 +198,7 @@ func (t *turn) run(ctx context.Context) (Answer, error) {
 			err = t.think(ctx)
 		}
 		if err != nil {
-			problem := host.ProblemOf(err)
-			t.sink.notice(problem, t.session.Locale)
+			t.sink.notice(host.ProblemOf(err), t.session.Locale)
 			return t.answer, err
 		}
 	}
@@ -194,27 +214,43 @@ func (t *turn) think(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if problem := validReply(reply); problem != nil {
+		return host.Fail("agent.think", problem, nil)
+	}
 	t.answer.Steps++
 	t.answer.Usage.Input += reply.Usage.Input
 	t.answer.Usage.Cached += reply.Usage.Cached
 	t.answer.Usage.Output += reply.Usage.Output
-	return t.append(ctx, t.Store, reply.Message())
+	return t.save(ctx, t.Store, []model.Message{reply.Message()}, nil)
+}
+
+// validReply refuses an answer that is none, or more than can be done. It is
+// not stored, so that the same input asks again.
+func validReply(r model.Reply) *abi.Problem {
+	switch {
+	case len(r.Calls) > MaxCalls:
+		return abi.NewProblem(abi.ModelRejected, "the model asks for %d calls at once; at most %d are run", len(r.Calls), MaxCalls)
+	case len(r.Calls) == 0 && strings.TrimSpace(r.Text) == "" && r.Finish == model.FinishFilter:
+		return abi.NewProblem(abi.ModelRejected, "the model's content filter took the whole answer")
+	case len(r.Calls) == 0 && strings.TrimSpace(r.Text) == "":
+		return abi.NewProblem(abi.ModelInterrupted, "the model gave an empty answer")
+	}
+	return nil
 }
 
 // end stores the turn's answer with its input, so that a redelivery gets it.
 func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
+	var last []model.Message
 	t.answer.Reason = reason
 	if reason == TooLong {
 		problem := abi.NewProblem(abi.OverBudget, "the turn took %d steps without an answer", t.Steps)
 		t.sink.notice(problem, t.session.Locale)
-		t.answer.Text = userText(problem, t.session.Locale)
-		if err := t.append(ctx, t.Store, model.Message{Role: model.RoleAssistant, Text: t.answer.Text}); err != nil {
-			return t.answer, err
-		}
+		t.answer.Text = abi.RowOf(problem.Code).User(t.session.Locale)
+		last = []model.Message{{Role: model.RoleAssistant, Text: t.answer.Text}}
 	} else {
 		t.answer.Text = t.messages[len(t.messages)-1].Text
 	}
-	if err := t.finish(ctx, t.Store, t.answer); err != nil {
+	if err := t.finish(ctx, t.Store, t.answer, last...); err != nil {
 		return t.answer, err
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnEnd, Reason: string(reason)})

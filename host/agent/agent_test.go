@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
 	"github.com/sluicehq/sluice/host/model"
@@ -88,19 +89,33 @@ func newHouse(t *testing.T, m model.Provider) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	wasm := sandboxtest.Build(t, "host/dispatch/testdata/guest")
-	sandboxtest.Load(t, wasm, abi.Limits{})
-	set := release.NewSet(sandboxtest.Shared(t), nil)
-	t.Cleanup(func() { set.Close(ctx) })
-	fetched := &registry.Release{Skill: sandboxtest.Describe(t, sandboxtest.Shared(t), wasm), Module: wasm, SHA256: host.Digest(wasm)}
-	if _, err := set.Load(ctx, fetched); err != nil {
-		t.Fatal(err)
-	}
 	h := &house{t: t, store: store}
-	h.agent = New(Config{Store: store, Releases: set, Dispatch: dispatch.New(dispatch.Config{
+	h.agent = New(Config{Store: store, Releases: newSet(t, nil), Dispatch: dispatch.New(dispatch.Config{
 		Store: store, Sleep: noSleep,
 	}), Model: m})
 	return h
+}
+
+// newSet gives the test guest as the only current release.
+func newSet(t *testing.T, edit func(*abi.Manifest)) *release.Set {
+	t.Helper()
+	ctx := context.Background()
+	wasm := sandboxtest.Build(t, "host/dispatch/testdata/guest")
+	sandboxtest.Load(t, wasm, abi.Limits{})
+	m := sandboxtest.Describe(t, sandboxtest.Shared(t), wasm).Manifest
+	if edit != nil {
+		edit(&m)
+	}
+	skill, err := manifest.Compile(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := release.NewSet(sandboxtest.Shared(t), nil)
+	t.Cleanup(func() { set.Close(ctx) })
+	if _, err := set.Load(ctx, &registry.Release{Skill: skill, Module: wasm, SHA256: host.Digest(wasm)}); err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
@@ -296,7 +311,7 @@ func TestDanglingCallsGetAResult(t *testing.T) {
 
 // dieAfterThinking leaves the store as a process does that dies right after
 // the model's first answer was stored.
-func (h *house) dieAfterThinking(id, text string) {
+func (h *house) dieAfterThinking(id, text string) *turn {
 	h.t.Helper()
 	t := &turn{Agent: h.agent, session: session, sink: sink{now: h.agent.Now}}
 	if err := t.begin(context.Background(), Input{ID: host.InputID(id), Text: text}); err != nil {
@@ -305,6 +320,7 @@ func (h *house) dieAfterThinking(id, text string) {
 	if err := t.think(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}
+	return t
 }
 
 func TestEndlessTurnStopsAtItsCeiling(t *testing.T) {
@@ -373,6 +389,7 @@ func TestInvalidInputIsRefused(t *testing.T) {
 	}{
 		{"no text", Input{ID: "1"}}, {"no id", Input{Text: "x"}},
 		{"a long text", Input{ID: "1", Text: strings.Repeat("x", MaxInputBytes+1)}}, {"a control character", Input{ID: "a\nb", Text: "x"}},
+		{"bytes that are no text", Input{ID: "1", Text: "\xff"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := h.agent.Turn(context.Background(), session, tt.in, nil); err == nil || host.ProblemOf(err).Code.Class() != abi.ClassArguments {

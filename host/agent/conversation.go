@@ -14,12 +14,14 @@ import (
 )
 
 // State keys of a session. Messages have a key each, so that a session grows
-// by what was said and not by its square.
+// by what was said and not by its square. No skill can name a key with a slash.
 const (
-	keySession = "session"
-	keyMessage = "message/" // and eight digits
-	keyInput   = "input/"   // and the input's id
+	keySession = "agent/session"
+	keyMessage = "agent/message/" // and eight digits
+	keyInput   = "agent/input/"   // and the input's id
 )
+
+func messageKey(i int) string { return fmt.Sprintf("%s%08d", keyMessage, i) }
 
 // A sessionValue is the state under keySession. Every save of the conversation
 // changes it, so its version orders all of them: of two writers one loses.
@@ -40,11 +42,18 @@ type inputValue struct {
 	Answer  *Answer `json:"answer,omitempty"`
 }
 
-// A conversation is a session's messages, as stored.
+// maxMessages is how many of a session's last messages a turn works with, and
+// the model sees; a model's window holds fewer. A turn that is resumed has all
+// of its own.
+const maxMessages = 1000
+
+// A conversation is the end of a session's messages, as stored, from a user's
+// message on.
 type conversation struct {
 	ref      host.SessionRef
 	meta     sessionValue
 	version  int64 // of meta
+	first    int   // index in the session of messages[0]
 	messages []model.Message
 
 	inputID      host.InputID
@@ -52,11 +61,18 @@ type conversation struct {
 	inputVersion int64
 }
 
-// begin loads the session, pins its releases, and stores the input unless it
-// was stored before.
+// at gives a message by its index in the session.
+func (c *conversation) at(i int) model.Message { return c.messages[i-c.first] }
+
+// count gives the number of messages of the session.
+func (c *conversation) count() int { return c.first + len(c.messages) }
+
+// begin finds the session and the input. An input that is over is left at
+// that; else it loads the conversation, pins the releases, and stores the input
+// unless it was stored before.
 func (t *turn) begin(ctx context.Context, in Input) error {
 	t.ref, t.inputID = t.session.Ref, in.ID
-	if err := t.load(ctx, t.Store); err != nil {
+	if err := t.find(ctx, in.Text); err != nil {
 		return err
 	}
 	if t.version == 0 {
@@ -68,55 +84,77 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 	if t.session.Locale == "" {
 		t.session.Locale = t.meta.Locale
 	}
-	t.catalog, t.meta.Pins = t.Releases.Catalog(ctx, t.meta.Pins)
-	for name, err := range t.catalog.Missing {
-		t.sink.notice(abi.NewProblem(abi.RegistryFailure, "%s cannot be used now: %s", name, host.ProblemOf(err).Message), t.session.Locale)
+	if t.inputVersion != 0 && t.input.Answer == nil && t.meta.Active != in.ID {
+		t.input.Answer = &Answer{Reason: Superseded, Text: abi.RowOf(abi.Cancelled).User(t.session.Locale)}
 	}
+	if t.input.Answer != nil {
+		return nil
+	}
+	if err := t.load(ctx, t.Store); err != nil {
+		return err
+	}
+	t.catalog, t.meta.Pins = t.Releases.Catalog(ctx, t.meta.Pins)
 	if t.inputVersion != 0 {
 		return nil
 	}
-	messages := append(t.interrupted(), model.Message{Role: model.RoleUser, Text: in.Text})
-	t.meta.Inputs++
-	t.meta.Active = in.ID
-	t.input = inputValue{Ordinal: t.meta.Inputs, Message: len(t.messages) + len(messages) - 1}
-	return t.save(ctx, t.Store, messages, &t.input)
-}
-
-// interrupted gives results for calls of an earlier turn that was broken off
-// and not continued, so that no call is left without its result.
-func (t *turn) interrupted() []model.Message {
-	var results []model.Message
-	for _, c := range t.open() {
-		results = append(results, model.Message{
-			Role: model.RoleTool, CallID: c.call.ID, Tool: c.call.Tool,
-			Text: `{"problem":{"code":1008,"message":"interrupted; it is not known whether this was done"}}`,
-		})
-	}
-	return results
-}
-
-// messagePage is how many messages one read of the store brings.
-const messagePage = 500
-
-func (c *conversation) load(ctx context.Context, store *state.Store) error {
-	inputKey := keyInput + string(c.inputID)
-	values, err := store.LoadState(ctx, c.ref, keySession, inputKey)
+	messages, err := t.interrupted(ctx)
 	if err != nil {
 		return err
 	}
-	if err := read(values, keySession, &c.meta, &c.version); err != nil {
+	messages = append(messages, model.Message{Role: model.RoleUser, Text: in.Text})
+	t.meta.Inputs++
+	t.meta.Active = in.ID
+	t.input = inputValue{Ordinal: t.meta.Inputs, Message: t.count() + len(messages) - 1}
+	return t.save(ctx, t.Store, messages, &t.input)
+}
+
+// find reads the session's and the input's own values. An input that was
+// stored must come with the same words.
+func (t *turn) find(ctx context.Context, text string) error {
+	inputKey := keyInput + string(t.inputID)
+	values, err := t.Store.LoadState(ctx, t.ref, keySession, inputKey)
+	if err != nil {
 		return err
 	}
-	if err := read(values, inputKey, &c.input, &c.inputVersion); err != nil {
+	if err := read(values, keySession, &t.meta, &t.version); err != nil {
 		return err
 	}
-	for after := ""; len(c.messages) < c.meta.Messages; {
-		page, err := store.ListState(ctx, c.ref, keyMessage, after, messagePage)
+	if err := read(values, inputKey, &t.input, &t.inputVersion); err != nil || t.inputVersion == 0 {
+		return err
+	}
+	var said model.Message
+	var version int64
+	key := messageKey(t.input.Message)
+	if values, err = t.Store.LoadState(ctx, t.ref, key); err != nil {
+		return err
+	}
+	if err := read(values, key, &said, &version); err != nil {
+		return err
+	}
+	if said.Text != text {
+		return host.Fail("agent.Turn", abi.NewProblem(abi.Conflict, "input %s was delivered before with other words", t.inputID).
+			WithHint("give every input an id of its own"), nil)
+	}
+	return nil
+}
+
+// load loads the messages.
+func (c *conversation) load(ctx context.Context, store *state.Store) error {
+	c.first = max(0, c.meta.Messages-maxMessages)
+	if c.inputVersion != 0 {
+		c.first = min(c.first, c.input.Message)
+	}
+	after := ""
+	if c.first > 0 {
+		after = messageKey(c.first - 1)
+	}
+	for c.count() < c.meta.Messages {
+		page, err := store.ListState(ctx, c.ref, keyMessage, after, c.meta.Messages-c.count())
 		if err != nil {
 			return err
 		}
 		if len(page) == 0 {
-			return host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "session %s has %d of its %d messages", c.ref, len(c.messages), c.meta.Messages), nil)
+			return host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "session %s has %d of its %d messages", c.ref, c.count(), c.meta.Messages), nil)
 		}
 		for _, v := range page {
 			var m model.Message
@@ -127,7 +165,17 @@ func (c *conversation) load(ctx context.Context, store *state.Store) error {
 			after = v.Key
 		}
 	}
+	c.beginWithUser()
 	return nil
+}
+
+// beginWithUser leaves out the rest of a turn whose beginning is left out: a
+// result without its call is refused by every model.
+func (c *conversation) beginWithUser() {
+	for c.first > 0 && len(c.messages) > 0 && c.messages[0].Role != model.RoleUser {
+		c.messages = c.messages[1:]
+		c.first++
+	}
 }
 
 func read(values map[string]state.Value, key string, into any, version *int64) error {
@@ -142,24 +190,21 @@ func read(values map[string]state.Value, key string, into any, version *int64) e
 	return nil
 }
 
-// append stores messages and adds them to the conversation.
-func (c *conversation) append(ctx context.Context, store *state.Store, messages ...model.Message) error {
-	return c.save(ctx, store, messages, nil)
-}
-
-// finish stores the answer with its input.
-func (c *conversation) finish(ctx context.Context, store *state.Store, answer Answer) error {
+// finish stores the answer with its input, and the last messages of the turn.
+func (c *conversation) finish(ctx context.Context, store *state.Store, answer Answer, last ...model.Message) error {
 	c.input.Answer = &answer
 	c.meta.Active = ""
-	return c.save(ctx, store, nil, &c.input)
+	return c.save(ctx, store, last, &c.input)
 }
 
+// save stores messages and adds them to the conversation; with an input, it
+// stores that, too.
 func (c *conversation) save(ctx context.Context, store *state.Store, messages []model.Message, input *inputValue) error {
 	meta := c.meta
 	meta.Messages += len(messages)
 	changes := []state.Change{{Key: keySession, Version: c.version, Data: encode(meta)}}
 	for i, m := range messages {
-		changes = append(changes, state.Change{Key: fmt.Sprintf("%s%08d", keyMessage, c.meta.Messages+i), Data: encode(m)})
+		changes = append(changes, state.Change{Key: messageKey(c.meta.Messages + i), Data: encode(m)})
 	}
 	if input != nil {
 		changes = append(changes, state.Change{Key: keyInput + string(c.inputID), Version: c.inputVersion, Data: encode(input)})
@@ -205,7 +250,7 @@ func (c *conversation) next() next {
 
 // An openCall is a call without a result, and where it stands.
 type openCall struct {
-	message, index int
+	message, index int // in the session; in the message
 	call           model.Call
 }
 
@@ -220,7 +265,7 @@ func (c *conversation) open() []openCall {
 	}
 	var open []openCall
 	for index := len(c.messages) - 1 - i; index < len(c.messages[i].Calls); index++ {
-		open = append(open, openCall{i, index, c.messages[i].Calls[index]})
+		open = append(open, openCall{c.first + i, index, c.messages[i].Calls[index]})
 	}
 	return open
 }
@@ -228,7 +273,7 @@ func (c *conversation) open() []openCall {
 // steps counts the model's answers to the input.
 func (c *conversation) steps() int {
 	n := 0
-	for _, m := range c.messages[c.input.Message:] {
+	for _, m := range c.messages[c.input.Message-c.first:] {
 		if m.Role == model.RoleAssistant {
 			n++
 		}

@@ -4,15 +4,20 @@
 //
 // # Life of a turn
 //
-//  1. Turn finds the session and pins its releases. An input that was delivered
-//     before is not run again: a finished one gives its stored answer, an
-//     unfinished one goes on where it stopped.
-//  2. The user's words are stored before the model is asked.
-//  3. The model answers; the answer is stored before its calls run.
-//  4. Calls run: neighbouring reads side by side, writes alone and in order.
+//  1. Turn finds the session and the input. An input that was delivered before
+//     is not run again: a finished one gives its stored answer, an unfinished
+//     one goes on where it stopped, and one that another input has superseded
+//     stays unanswered.
+//  2. The conversation's end is loaded and the session's releases are pinned.
+//     Calls of a turn that was broken off and is not continued get a result:
+//     the records say what became of each.
+//  3. The user's words are stored before the model is asked.
+//  4. The model answers; the answer is stored before its calls run.
+//  5. Calls run: neighbouring reads side by side, writes alone and in order.
 //     Their results are stored as they come, in the order of the calls. A call
-//     that fails is a result too and never ends the turn.
-//  5. From 3 again, until an answer without calls, or the ceiling of steps.
+//     that fails is a result too and never ends the turn. A call that was
+//     stopped with the turn, or is running elsewhere, gets none yet.
+//  6. From 4 again, until an answer without calls, or the ceiling of steps.
 //
 // What comes next is read off the stored conversation and nothing else: after
 // its last message is a user's or a result, the model is asked; after calls

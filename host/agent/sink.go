@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -39,13 +38,5 @@ func (s *sink) piece(e model.Event) {
 
 // notice tells the user of a problem, in their language.
 func (s *sink) notice(p *abi.Problem, locale string) {
-	s.emit(host.Event{Kind: host.EventNotice, Text: userText(p, locale), Problem: p})
-}
-
-func userText(p *abi.Problem, locale string) string {
-	row := abi.RowOf(p.Code)
-	if strings.HasPrefix(strings.ToLower(locale), "zh") {
-		return row.UserZH
-	}
-	return row.UserEN
+	s.emit(host.Event{Kind: host.EventNotice, Text: abi.RowOf(p.Code).User(locale), Problem: p})
 }

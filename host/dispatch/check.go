@@ -8,42 +8,42 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/release"
 )
 
 // resolve finds the release and the tool that the name means for the session.
+// The read of a fact comes with both.
 func (f *flight) resolve(context.Context) *abi.Problem {
-	entry, problem := f.catalog.Resolve(f.call.Tool)
-	if problem != nil {
-		return problem
+	if f.entry.Tool == nil {
+		entry, problem := f.catalog.Resolve(f.call.Tool)
+		if problem != nil {
+			return problem
+		}
+		f.entry = entry
 	}
-	f.entry = entry
-	f.outcome.Release = entry.Release.String()
+	f.outcome.Release = f.entry.Release.String()
 	return nil
 }
 
 // check accepts arguments that are whole, small enough, valid by the schema,
 // after one deterministic repair at most, and within the tool's scope.
 func (f *flight) check(ctx context.Context) *abi.Problem {
+	if problem := f.accept(); problem != nil {
+		return problem
+	}
+	if problem := f.identify(); problem != nil {
+		return problem
+	}
+	return f.admit(ctx)
+}
+
+func (f *flight) accept() *abi.Problem {
 	if f.call.CutOff {
 		return abi.NewProblem(abi.CutOff, "the arguments of %s were cut off after %d bytes; nothing was executed", f.call.Tool, len(f.call.Args))
 	}
 	if limit := f.entry.Release.Module.Limits().Input; abi.Size(len(f.call.Args)) > limit {
 		return abi.NewProblem(abi.InputLimit, "the arguments of %s have %d bytes; at most %s are taken", f.call.Tool, len(f.call.Args), limit)
 	}
-	if problem := f.checkArgs(); problem != nil {
-		return problem
-	}
-	if problem := f.loadEnv(ctx); problem != nil {
-		return problem
-	}
-	in, err := f.entry.Tool.InScope(f.env)
-	if err != nil || !in {
-		return abi.NewProblem(abi.OutOfScope, "%s is not for this: it takes only calls where %s", f.call.Tool, f.entry.Tool.Scope)
-	}
-	return nil
-}
-
-func (f *flight) checkArgs() *abi.Problem {
 	text := strings.TrimSpace(f.call.Args)
 	if text == "" {
 		text = "{}" // how several models call a tool without arguments; the schema decides
@@ -61,49 +61,121 @@ func (f *flight) checkArgs() *abi.Problem {
 	return nil
 }
 
-// loadEnv gathers what expressions and the guest may see.
+// admit holds the call against the tool's scope, with the state and the facts
+// as they are now.
+func (f *flight) admit(ctx context.Context) *abi.Problem {
+	if problem := f.loadEnv(ctx); problem != nil {
+		return problem
+	}
+	if problem := f.fetchFacts(ctx, f.entry.Tool.ScopeFacts()); problem != nil {
+		return problem
+	}
+	in, err := f.entry.Tool.InScope(f.env)
+	if err != nil || !in {
+		return abi.NewProblem(abi.OutOfScope, "%s is not for this: it takes only calls where %s", f.call.Tool, f.entry.Tool.Scope)
+	}
+	return nil
+}
+
+// recheck holds a call that is tried once more against what is true now: the
+// state that it saw, or what its tier came from, may be what has changed.
+func (f *flight) recheck(ctx context.Context) *abi.Problem {
+	if f.outcome.Attempts == 1 {
+		return nil
+	}
+	if problem := f.admit(ctx); problem != nil {
+		return problem
+	}
+	return f.gate(ctx)
+}
+
+// Meaning gives a text that is equal for two calls if they mean the same: the
+// tool, and the arguments as the gate accepts them, repaired and in canonical
+// form. It is empty for a call that the gate does not accept.
+func (d *Dispatcher) Meaning(catalog *release.Catalog, tool, args string) string {
+	f := newFlight(d, catalog, host.Call{Tool: tool, Args: args})
+	if f.resolve(context.Background()) != nil || f.accept() != nil || f.identify() != nil {
+		return ""
+	}
+	return f.meaning
+}
+
+// identify says what the call means, and gives a write its key.
+func (f *flight) identify() *abi.Problem {
+	args, err := host.Canonical(f.args)
+	if err == nil && f.entry.Tool.Effect == abi.Write {
+		intent := host.Intent{Session: f.call.Session, Input: f.call.Input, Ordinal: f.call.Ordinal, Tool: f.entry.Tool.Name, Args: args}
+		f.key, err = intent.Key()
+	}
+	if err != nil {
+		return abi.NewProblem(abi.NotJSON, "the arguments of %s have no single meaning: %v", f.call.Tool, err)
+	}
+	f.meaning, f.outcome.Key = f.entry.Tool.Name+"\n"+string(args), f.key
+	return nil
+}
+
+// loadEnv gathers what expressions and the guest may see. The time is that of
+// the call's start, in every attempt.
 func (f *flight) loadEnv(ctx context.Context) *abi.Problem {
+	now := f.env.Now
+	if now.IsZero() {
+		now = f.Now().UTC()
+	}
 	f.env = manifest.Env{
 		Args:    f.args,
 		Session: map[string]any{"id": string(f.call.Session.Session), "locale": f.call.Locale},
 		User:    map[string]any{"id": string(f.call.Session.User)},
 		Live:    map[string]any{"id": string(f.call.Live)},
 		Tenant:  map[string]any{"id": string(f.call.Session.Tenant)},
-		Now:     f.Now().UTC(),
+		Now:     now,
 		State:   map[string]json.RawMessage{},
 		Facts:   map[string]json.RawMessage{},
 	}
-	f.versions = map[string]int64{}
+	f.versions, f.fetched = map[string]int64{}, map[string]bool{}
 	access := f.entry.Release.Skill.Capabilities.State
 	if access == nil {
 		return nil
 	}
-	return f.loadState(ctx, access.Reads)
-}
-
-// maxStateKeys bounds how many keys one pattern such as live.* may bring.
-const maxStateKeys = 256
-
-func (f *flight) loadState(ctx context.Context, patterns []string) *abi.Problem {
-	for _, p := range patterns {
-		prefix, whole := strings.CutSuffix(p, "*")
-		if !whole {
-			values, err := f.Store.LoadState(ctx, f.call.Session, p)
-			if err != nil {
-				return host.ProblemOf(err)
-			}
-			for key, v := range values {
-				f.env.State[key], f.versions[key] = v.Data, v.Version
-			}
-			continue
-		}
-		values, err := f.Store.ListState(ctx, f.call.Session, prefix, "", maxStateKeys)
-		if err != nil {
-			return host.ProblemOf(err)
-		}
-		for _, v := range values {
-			f.env.State[v.Key], f.versions[v.Key] = v.Data, v.Version
+	for _, pattern := range access.Reads {
+		if problem := f.loadState(ctx, pattern); problem != nil {
+			return problem
 		}
 	}
 	return nil
+}
+
+// maxStateKeys bounds how many state keys one call may see; they all go into
+// its envelope.
+const maxStateKeys = 256
+
+// loadState loads the key, or all keys, that a pattern such as live.* names.
+// State that is cut off would be a wrong answer to a rule, so too much of it is
+// a problem.
+func (f *flight) loadState(ctx context.Context, pattern string) *abi.Problem {
+	prefix, whole := strings.CutSuffix(pattern, "*")
+	if !whole {
+		values, err := f.Store.LoadState(ctx, f.call.Session, pattern)
+		if err != nil {
+			return host.ProblemOf(err)
+		}
+		for key, v := range values {
+			f.env.State[key], f.versions[key] = v.Data, v.Version
+		}
+		return nil
+	}
+	for after := ""; ; {
+		page, err := f.Store.ListState(ctx, f.call.Session, prefix, after, maxStateKeys)
+		if err != nil {
+			return host.ProblemOf(err)
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		for _, v := range page {
+			f.env.State[v.Key], f.versions[v.Key], after = v.Data, v.Version, v.Key
+		}
+		if len(f.env.State) > maxStateKeys {
+			return abi.NewProblem(abi.QuotaReached, "the session has more than %d state keys that %s reads", maxStateKeys, f.entry.Release)
+		}
+	}
 }

@@ -10,33 +10,19 @@ import (
 	"github.com/sluicehq/sluice/host/state"
 )
 
-// How long a claim outlasts the attempts that it covers, and how long a call
-// waits for the same write elsewhere before it is refused.
+// How long a claim is leased beyond the run of its attempts, and how long a
+// call waits for the same write elsewhere before it is refused.
 const (
-	claimMargin = 2 * time.Minute // retries' back-off, at most 4 attempts
+	claimMargin = 2 * time.Minute // for waits, facts and the store; what does not fit is not tried
 	claimWait   = 5 * time.Second
 	claimPoll   = 50 * time.Millisecond
 )
 
-// claim makes the key of a write. The store takes claim and intent together,
-// in the next step.
-func (f *flight) claim(context.Context) *abi.Problem {
-	if f.entry.Tool.Effect != abi.Write {
-		return nil
-	}
-	key, err := host.Intent{Session: f.call.Session, Input: f.call.Input, Ordinal: f.call.Ordinal, Tool: f.entry.Tool.Name, Args: f.args}.Key()
-	if err != nil {
-		return abi.NewProblem(abi.NotJSON, "the arguments of %s have no single meaning: %v", f.call.Tool, err)
-	}
-	f.key, f.outcome.Key = key, key
-	return nil
-}
-
-// intent makes the intent durable before the effect of a write; a read's
-// intent is recorded with its outcome. Where the key is taken, the write that
-// holds it decides: its outcome is given again, or it is waited for, or its
-// end was never seen.
-func (f *flight) intent(ctx context.Context) *abi.Problem {
+// claim takes the key of a write and makes its intent durable before the
+// effect, in one transaction; a read's intent is recorded with its outcome.
+// Where the key is taken, the write that holds it decides: its outcome is given
+// again, or it is waited for, or its end was never seen.
+func (f *flight) claim(ctx context.Context) *abi.Problem {
 	if f.key == "" {
 		return nil
 	}
@@ -44,7 +30,7 @@ func (f *flight) intent(ctx context.Context) *abi.Problem {
 	for waited := time.Duration(0); ; waited += claimPoll {
 		claim, err := f.Store.Claim(ctx, request)
 		if err != nil {
-			return host.ProblemOf(err)
+			return f.unclaimed(err)
 		}
 		switch claim.State {
 		case state.ClaimNew:
@@ -64,13 +50,34 @@ func (f *flight) intent(ctx context.Context) *abi.Problem {
 	}
 }
 
+// unclaimed is the end of a claim that failed. Where the store failed, its
+// answer may have been lost after the claim was kept, so that it is to be
+// released.
+func (f *flight) unclaimed(err error) *abi.Problem {
+	problem := host.ProblemOf(err)
+	f.claimed = problem.Code == abi.StoreFailure
+	return problem
+}
+
 func (f *flight) claimRequest() state.ClaimRequest {
-	args, _ := host.Canonical(f.args) // claim has shown that it has a canonical form
-	lease := 4*time.Duration(f.entry.Release.Module.Limits().Deadline) + claimMargin
 	return state.ClaimRequest{
-		Session: f.call.Session, Key: f.key, Digest: host.Digest(append([]byte(f.entry.Tool.Name+"\n"), args...)),
-		Call: f.call.ID, Lease: lease, Intent: f.record(host.RecordIntent, f.intentDetail()),
+		Session: f.call.Session, Key: f.key, Digest: host.Digest([]byte(f.meaning)),
+		Call: f.call.ID, Lease: f.lease(), Intent: f.record(host.RecordIntent, f.intentDetail()),
 	}
+}
+
+func (f *flight) lease() time.Duration {
+	return (1+maxRetries)*time.Duration(f.entry.Release.Module.Limits().Deadline) + claimMargin
+}
+
+// withinLease ends a write in time to record its end before its lease runs
+// out: from then on others may doubt it and run it themselves.
+func (f *flight) withinLease(ctx context.Context) (context.Context, context.CancelFunc) {
+	if f.key == "" {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, f.lease()-recordTime,
+		abi.NewProblem(abi.Deadline, "%s took longer than a write may take with all its retries; nothing of it was kept", f.call.Tool))
 }
 
 // reclaim takes over a write whose end was never seen. Only a tool that says
@@ -81,7 +88,7 @@ func (f *flight) reclaim(ctx context.Context, request state.ClaimRequest) *abi.P
 	}
 	claim, err := f.Store.Reclaim(ctx, request)
 	if err != nil {
-		return host.ProblemOf(err)
+		return f.unclaimed(err)
 	}
 	switch claim.State {
 	case state.ClaimNew:
@@ -91,6 +98,28 @@ func (f *flight) reclaim(ctx context.Context, request state.ClaimRequest) *abi.P
 		return f.replay(ctx, claim)
 	}
 	return abi.NewProblem(abi.InFlight, "the same %s is already running as %s", f.call.Tool, claim.Call)
+}
+
+// undone looks, before a write is refused, whether this very call has done it
+// already: its turn was resumed, or it was delivered again. What the gate says
+// of it now, after its own effect, is no answer to it.
+func (f *flight) undone(ctx context.Context, problem *abi.Problem) *abi.Problem {
+	if f.key == "" {
+		return problem
+	}
+	records, err := f.Store.Records(ctx, f.call.Session.Tenant, state.RecordFilter{
+		Session: f.call.Session, Call: f.call.ID, Kinds: []host.RecordKind{host.RecordOutcome}, Limit: state.MaxPage,
+	})
+	if err != nil {
+		return problem
+	}
+	for _, r := range records {
+		var o host.Outcome
+		if r.Key == f.key && json.Unmarshal(r.Detail, &o) == nil && o.OK() {
+			return f.replay(ctx, state.Claim{State: state.ClaimDone, Outcome: r.Detail, Call: r.Call})
+		}
+	}
+	return problem
 }
 
 // replay gives the stored outcome of the write that has the key.
@@ -108,7 +137,7 @@ func (f *flight) replay(ctx context.Context, claim state.Claim) *abi.Problem {
 	if err != nil {
 		return host.ProblemOf(err)
 	}
-	f.outcome, f.done = stored, true
+	f.outcome, f.done, f.claimed = stored, true, false
 	return nil
 }
 

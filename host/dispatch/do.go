@@ -3,7 +3,9 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -11,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/release"
+	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/state"
 )
 
@@ -61,14 +64,18 @@ type flight struct {
 
 	entry    release.Entry
 	args     json.RawMessage // valid, repaired
+	meaning  string          // of the tool and the arguments
 	env      manifest.Env
 	versions map[string]int64 // of the state keys that were loaded
+	fetched  map[string]bool  // facts that were asked for, had or not
 	key      host.Key         // of a write
-	claimed  bool
-	grant    *grant.Grant
+	claimed  bool             // the claim is ours, or may be: a store that failed does not say
+	grant    *grant.Grant     // of the last attempt
+	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
 	outcome  host.Outcome
-	done     bool // the outcome was there already
+	done     bool   // the outcome was there already
+	fault    string // what a panic said, for operators
 }
 
 type step struct {
@@ -78,61 +85,89 @@ type step struct {
 
 // Do takes one call from intent to outcome. It never fails otherwise than by
 // an outcome with a problem, and returns only when the call's record is
-// written or cannot be. A cancelled context ends the call at its next step;
-// what has been settled by then stays.
+// written or cannot be. A context that ends, by its cause, ends the call at
+// its next step; what has been settled by then stays. A nil catalogue has no
+// tools.
 func (d *Dispatcher) Do(ctx context.Context, catalog *release.Catalog, call host.Call) host.Outcome {
-	return d.do(ctx, catalog, call, 0)
+	return newFlight(d, catalog, call).do(ctx)
 }
 
-func (d *Dispatcher) do(ctx context.Context, catalog *release.Catalog, call host.Call, depth int) host.Outcome {
-	f := &flight{Dispatcher: d, catalog: catalog, call: call, depth: depth}
-	f.outcome = host.Outcome{Call: call.ID, Tool: call.Tool}
+func newFlight(d *Dispatcher, catalog *release.Catalog, call host.Call) *flight {
+	return &flight{Dispatcher: d, catalog: catalog, call: call, outcome: host.Outcome{Call: call.ID, Tool: call.Tool}}
+}
 
+func (f *flight) do(ctx context.Context) host.Outcome {
 	for _, s := range []step{
 		{"resolve", f.resolve},
 		{"check", f.check},
 		{"breaker", f.breaker},
 		{"hooks", f.beforeHooks},
 		{"gate", f.gate},
-		{"claim", f.claim},
-		{"intent", f.intent},
+		{"claim", f.claim}, // and intent, in one transaction
 	} {
-		if problem := s.do(ctx); problem != nil {
-			return f.refuse(ctx, s.name, problem)
+		problem := f.take(ctx, s)
+		if problem != nil {
+			problem = f.undone(ctx, problem)
 		}
 		if f.done {
 			return f.outcome
 		}
+		if problem != nil {
+			return f.refuse(ctx, s.name, problem)
+		}
 	}
-
+	ctx, cancel := f.withinLease(ctx)
+	defer cancel()
 	for {
 		f.outcome.Attempts++
 		failed, problem := f.attempt(ctx)
+		if failed == "settle" {
+			problem = f.settled(ctx, problem)
+		}
 		if problem == nil {
 			return f.outcome
 		}
-		if f.again(ctx, failed, problem) {
-			continue
+		if problem = f.again(ctx, failed, problem); problem != nil {
+			return f.fail(ctx, failed, problem)
 		}
-		if f.done {
-			return f.outcome
-		}
-		return f.fail(ctx, failed, problem)
 	}
 }
 
 // attempt runs the call once. It names the step that failed.
 func (f *flight) attempt(ctx context.Context) (string, *abi.Problem) {
 	for _, s := range []step{
+		{"recheck", f.recheck},
 		{"run", f.run},
 		{"verify", f.verify},
 		{"hooks", f.afterHooks},
 		{"spill", f.spill},
 		{"settle", f.settle},
 	} {
-		if problem := s.do(ctx); problem != nil {
+		if problem := f.take(ctx, s); problem != nil {
 			return s.name, problem
 		}
 	}
 	return "", nil
 }
+
+// take runs one step, unless the caller has gone or the call's time is up. A
+// panic is a fault of the host: it ends this call and no other, and the claim
+// is released as after any failure.
+func (f *flight) take(ctx context.Context, s step) (problem *abi.Problem) {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			f.fault = fmt.Sprintf("%v\n%s", cause, debug.Stack())
+			problem = abi.NewProblem(abi.HostBug, "the host failed at the step %s of %.80q", s.name, f.call.Tool)
+		}
+		if problem != nil && ctx.Err() != nil && (problem.Code == abi.Deadline || problem.Code == abi.Cancelled) {
+			problem = stopped(ctx)
+		}
+	}()
+	return s.do(ctx)
+}
+
+// stopped says why a context ended, in the words of whoever ended it.
+func stopped(ctx context.Context) *abi.Problem { return host.ProblemOf(context.Cause(ctx)) }

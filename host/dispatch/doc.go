@@ -17,10 +17,13 @@
 //	10 hooks     after the call: may refuse the result                 run.go
 //	11 spill     large data out of the way                             run.go
 //	12 settle    one transaction: state, kv, claim, records            settle.go
-//	13 recover   by problem code: again, or tell, or stop              recover.go
+//	13 recover   by problem code: again, or tell, or stop              recover.go, evidence.go
 //
 // Steps 6 and 7 are one transaction, so that neither a claim without its
-// intent nor an intent without its claim can exist. Steps 8 to 12 are one
-// attempt; recovery may ask for another, under the same key. Every early exit
-// is recorded too, and a call whose record cannot be written does not run.
+// intent nor an intent without its claim can exist. A write that would be
+// refused before them, and was done by the same call earlier, is answered with
+// its stored outcome all the same. Steps 8 to 12 are one attempt; recovery may
+// ask for another, under the same key and within the claim's lease, and then
+// scope and tier are held against what is true by then. Every early exit is
+// recorded too, and a call whose record cannot be written does not run.
 package dispatch

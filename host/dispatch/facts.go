@@ -3,56 +3,93 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/release"
 )
 
-// fetchFacts fills the tool's declared facts by calling their read tools
-// through the gate. A fact that cannot be had stays unknown, and an expression
-// that needs it counts as its stricter answer. A read tool's own facts are not
-// fetched: facts do not need facts.
-func (f *flight) fetchFacts(ctx context.Context) *abi.Problem {
+// fetchFacts fills the named facts of the tool by calling their read tools
+// through the gate; what this attempt has is not fetched again. A read tool's
+// own facts are not fetched: facts do not need facts.
+//
+// Where the business itself says no, such as that the thing does not exist,
+// that is the answer to the call: nobody needs to confirm the price of
+// nothing. A fact that cannot be had for any other reason stays unknown, and
+// an expression that needs it counts as its stricter answer.
+func (f *flight) fetchFacts(ctx context.Context, names []string) *abi.Problem {
 	if f.depth > 0 {
 		return nil
 	}
-	names := make([]string, 0, len(f.entry.Tool.Facts))
-	for name := range f.entry.Tool.Facts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	for _, name := range names {
-		if fact := f.fetchFact(ctx, name); fact != nil {
+		if f.fetched[name] {
+			continue
+		}
+		f.fetched[name] = true
+		fact, problem := f.fetchFact(ctx, name)
+		if problem != nil {
+			return problem
+		}
+		if fact != nil {
 			f.env.Facts[name] = fact
 		}
 		if ctx.Err() != nil {
-			return host.ProblemOf(ctx.Err())
+			return stopped(ctx)
 		}
 	}
 	return nil
 }
 
-func (f *flight) fetchFact(ctx context.Context, name string) json.RawMessage {
+// factNames lists the tool's facts in a stable order.
+func (f *flight) factNames() []string { return slices.Sorted(maps.Keys(f.entry.Tool.Facts)) }
+
+func (f *flight) fetchFact(ctx context.Context, name string) (json.RawMessage, *abi.Problem) {
 	spec := f.entry.Tool.Facts[name]
 	source := f.entry.Release.Skill.Tool(spec.Tool)
 	if source == nil || source.Effect != abi.Read {
-		return nil
+		return nil, nil
 	}
 	args, err := f.entry.Tool.FactArgs(name, f.env)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	call := f.call
 	call.ID = f.call.ID + host.CallID("/"+name)
 	call.Tool, call.Args, call.CutOff = spec.Tool, string(args), false
-	outcome := f.do(ctx, f.catalog, call, f.depth+1)
+	read := newFlight(f.Dispatcher, f.catalog, call)
+	read.entry, read.depth = release.Entry{Release: f.entry.Release, Tool: source}, f.depth+1
+	outcome := read.do(ctx)
 	if !outcome.OK() {
-		return nil
+		return nil, businessAnswer(outcome.Problem, spec)
 	}
 	fact, err := f.entry.Tool.FactValue(name, outcome.Data)
 	if err != nil {
+		return nil, nil
+	}
+	return fact, nil
+}
+
+// businessAnswer gives the problem of a fact's read tool if it is the
+// business's own answer, with the field as the caller's argument where the
+// declaration says which one it is.
+func businessAnswer(p *abi.Problem, spec abi.FactSpec) *abi.Problem {
+	switch p.Code {
+	case abi.OutOfFuel, abi.OutOfMemory, abi.OutputLimit, abi.QuotaReached:
+		return nil // the read tool could not; that says nothing about the thing
+	}
+	if p.Code.Class() != abi.ClassBusiness {
 		return nil
 	}
-	return fact
+	answer := *p
+	answer.Field = ""
+	if field, plain := strings.CutPrefix(spec.Args[p.Field], "args."); plain && strings.Trim(field, fieldRunes) == "" {
+		answer.Field = field
+	}
+	return &answer
 }
+
+// fieldRunes are those of a path such as item.sku; an expression has others.
+const fieldRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]"

@@ -1,9 +1,9 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -23,58 +23,75 @@ const (
 // recordTime bounds the writing of a record after the caller has gone.
 const recordTime = 10 * time.Second
 
-// again decides by the problem's code whether the call is tried once more,
-// records that, and waits. The key stays the same.
-func (f *flight) again(ctx context.Context, failed string, problem *abi.Problem) bool {
-	if failed == "settle" && f.settled(ctx) {
-		return false
+// settled looks whether a settlement that failed took place all the same: a
+// commit whose answer was lost, or one by the call that took the claim over.
+// The stored outcome is the truth then, and the problem is none.
+func (f *flight) settled(ctx context.Context, problem *abi.Problem) *abi.Problem {
+	if problem == nil || f.key == "" || problem.Code != abi.StoreFailure && problem.Code != abi.InFlight {
+		return problem
 	}
-	if abi.RowOf(problem.Code).Recovery != abi.Retry || f.outcome.Attempts > maxRetries || ctx.Err() != nil {
-		return false
-	}
-	if f.write(ctx, f.record(host.RecordRetry, f.failure(failed, problem))) != nil {
-		return false
-	}
-	return f.Sleep(ctx, f.backoff(problem)) == nil
-}
-
-// settled looks whether a settlement that was reported as failed took place all
-// the same: a commit whose answer was lost. Its stored outcome is the truth.
-func (f *flight) settled(ctx context.Context) bool {
-	if f.key == "" {
-		return false
-	}
-	claim, err := f.Store.Claim(ctx, f.claimRequest())
-	if err != nil || claim.State != state.ClaimDone || claim.Call != f.call.ID {
-		return false
+	var claim state.Claim
+	err := f.insist(ctx, func(ctx context.Context) (err error) {
+		claim, err = f.Store.Claim(ctx, f.claimRequest())
+		return err
+	})
+	switch {
+	case err != nil && problem.Code == abi.StoreFailure:
+		return abi.NewProblem(abi.OutcomeUnknown, "%s ran, and the store failed while its result was kept", f.call.Tool)
+	case err != nil || claim.State != state.ClaimDone:
+		return problem
+	case claim.Call != f.call.ID:
+		return f.replay(ctx, claim)
 	}
 	var stored host.Outcome
 	if json.Unmarshal(claim.Outcome, &stored) != nil {
-		return false
+		return abi.NewProblem(abi.HostBug, "the stored outcome of %s cannot be read", f.call.Tool)
 	}
 	f.outcome, f.done, f.claimed = stored, true, false
-	return true
+	return nil
 }
 
-func (f *flight) backoff(problem *abi.Problem) time.Duration {
-	wait := min(backoffBase<<(f.outcome.Attempts-1), backoffCap)
-	wait = wait/2 + time.Duration(f.Jitter()*float64(wait/2))
-	return max(wait, time.Duration(problem.RetryAfterMS)*time.Millisecond)
+// again decides by the problem's code whether the call is tried once more,
+// records that, and waits; the key stays the same. Else it gives the problem
+// that ends the call. A wait that the call's time does not have is not begun.
+func (f *flight) again(ctx context.Context, failed string, problem *abi.Problem) *abi.Problem {
+	if abi.RowOf(problem.Code).Recovery != abi.Retry || f.outcome.Attempts > maxRetries || ctx.Err() != nil {
+		return problem
+	}
+	wait := backoff(f.outcome.Attempts, f.Jitter())
+	wait = max(wait, min(time.Duration(problem.RetryAfterMS)*time.Millisecond, maxRetryAfter))
+	if deadline, bounded := ctx.Deadline(); bounded && time.Until(deadline) < wait {
+		return problem
+	}
+	if f.write(ctx, f.record(host.RecordRetry, f.failure(failed, bounded(problem)))) != nil {
+		return problem
+	}
+	if err := f.Sleep(ctx, wait); err != nil {
+		return host.ProblemOf(cmp.Or(context.Cause(ctx), err))
+	}
+	return nil
+}
+
+// backoff gives the wait after so many attempts, between a half and the whole
+// of what doubles every time.
+func backoff(attempts int, jitter float64) time.Duration {
+	wait := min(backoffBase<<(attempts-1), backoffCap)
+	return wait/2 + time.Duration(jitter*float64(wait/2))
 }
 
 // refuse ends a call that never ran.
 func (f *flight) refuse(ctx context.Context, failed string, problem *abi.Problem) host.Outcome {
-	return f.end(ctx, host.RecordRefusal, failed, problem)
+	return f.end(ctx, host.RecordRefusal, failed, bounded(problem))
 }
 
 // fail ends a call that ran. Its key is not consumed: nothing was kept.
 func (f *flight) fail(ctx context.Context, failed string, problem *abi.Problem) host.Outcome {
-	return f.end(ctx, host.RecordOutcome, failed, problem)
+	return f.end(ctx, host.RecordOutcome, failed, bounded(problem))
 }
 
 func (f *flight) end(ctx context.Context, kind host.RecordKind, failed string, problem *abi.Problem) host.Outcome {
 	f.outcome.Data, f.outcome.Preview = nil, ""
-	f.outcome.Problem, f.outcome.Status = told(problem), host.Failed
+	f.outcome.Problem, f.outcome.Status = problem, host.Failed
 	switch problem.Code {
 	case abi.PendingApproval:
 		f.outcome.Status = host.Pending
@@ -85,58 +102,45 @@ func (f *flight) end(ctx context.Context, kind host.RecordKind, failed string, p
 	if kind == host.RecordOutcome {
 		records = append(f.readIntent(), records...)
 	}
-	if err := f.write(ctx, records...); err != nil {
+	if err := f.write(ctx, records...); err != nil && f.outcome.Status != host.Unknown {
 		// The store is the problem that counts now: what is not on record did
-		// not end well.
-		f.outcome.Problem = told(host.ProblemOf(err))
+		// not end well, and no person can be asked about it.
+		f.outcome.Problem, f.outcome.Status = bounded(host.ProblemOf(err)), host.Failed
 	}
 	return f.outcome
 }
 
-// told adds to a problem that has no hint what its code's row tells the model.
-func told(p *abi.Problem) *abi.Problem {
-	if p.Hint == "" {
-		copied := *p
-		copied.Hint = abi.RowOf(p.Code).Model
-		return &copied
-	}
-	return p
+// write commits records, and with them the release of the claim if the call
+// holds one and has ended.
+func (f *flight) write(ctx context.Context, records ...host.Record) error {
+	releases := f.claimed && records[len(records)-1].Kind != host.RecordRetry
+	return f.insist(ctx, func(ctx context.Context) error {
+		if releases {
+			err := f.Store.ReleaseClaim(ctx, f.call.Session, f.key, f.call.ID, records...)
+			if err == nil || host.ProblemOf(err).Code != abi.InFlight {
+				f.claimed = err != nil
+				return err
+			}
+			// Somebody took the claim over, or it never became ours: what
+			// happened here stays worth a record.
+			f.claimed = false
+		}
+		return f.Store.Record(ctx, records...)
+	})
 }
 
-// write commits records, and with them the release of the claim if the call
-// holds one. It outlives a caller that has gone.
-func (f *flight) write(ctx context.Context, records ...host.Record) error {
+// insist does what must be done in the store, also for a caller that has gone,
+// and again where the store failed.
+func (f *flight) insist(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if f.claimed && records[len(records)-1].Kind != host.RecordRetry {
-		f.claimed = false
-		return f.Store.ReleaseClaim(ctx, f.call.Session, f.key, f.call.ID, records...)
+	for attempts := 1; ; attempts++ {
+		err := do(ctx)
+		if err == nil || attempts > maxRetries || host.ProblemOf(err).Code != abi.StoreFailure {
+			return err
+		}
+		if f.Sleep(ctx, backoff(attempts, f.Jitter())) != nil {
+			return err
+		}
 	}
-	return f.Store.Record(ctx, records...)
-}
-
-func (f *flight) failure(step string, problem *abi.Problem) json.RawMessage {
-	detail, err := json.Marshal(struct {
-		Step     string       `json:"step"`
-		Problem  *abi.Problem `json:"problem"`
-		Recovery string       `json:"recovery"`
-		Attempt  int          `json:"attempt,omitempty"`
-		Sent     string       `json:"sent,omitempty"` // the model's own text, where the call never ran
-		Usage    host.Usage   `json:"usage"`
-	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.outcome.Usage})
-	if err != nil {
-		panic("BUG: a failure's record does not marshal: " + err.Error())
-	}
-	return detail
-}
-
-// sentText is how many bytes of refused arguments a record keeps: enough to see
-// what the model tried, little enough for what it may have sent.
-const sentText = 4096
-
-func (f *flight) sent() string {
-	if f.outcome.Attempts > 0 {
-		return "" // the intent's record has them
-	}
-	return cut(strings.ToValidUTF8(f.call.Args, "�"), sentText)
 }

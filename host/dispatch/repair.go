@@ -19,7 +19,7 @@ import (
 // what it gives holds the same characters that the model sent. It returns what
 // it did, or nothing where there is nothing certain to do.
 func repair(schema, args json.RawMessage) (json.RawMessage, []string) {
-	m := &mender{root: decodeLoose(schema)}
+	m := &mender{root: decode(schema)}
 	value := m.text(string(args))
 	if value == nil {
 		return args, nil
@@ -62,9 +62,9 @@ func (m *mender) text(text string) any {
 			text = strings.TrimSpace(body)
 		}
 	}
-	value := decodeLoose([]byte(text))
+	value := unambiguous(text)
 	if s, ok := value.(string); ok {
-		if inner := decodeLoose([]byte(s)); isObject(inner) {
+		if inner := unambiguous(s); isObject(inner) {
 			m.note("", "taken out of a JSON string")
 			return inner
 		}
@@ -185,7 +185,7 @@ func (m *mender) fromText(schema map[string]any, want, text, path string, depth 
 			return trimmed == "true"
 		}
 	case "object", "array":
-		inner := decodeLoose([]byte(trimmed))
+		inner := unambiguous(trimmed)
 		if _, list := inner.([]any); inner != nil && (list == (want == "array")) && (list || isObject(inner)) {
 			m.note(path, "taken out of a JSON string")
 			return m.value(schema, inner, path, depth+1)
@@ -222,12 +222,22 @@ func isObject(v any) bool {
 	return ok
 }
 
-// decodeLoose gives the one JSON value in b, or nil.
-func decodeLoose(b []byte) any {
+// unambiguous gives the JSON value of a text, or nil if there is none, or more
+// than one: text after it, a member that stands twice, bytes that are no text.
+func unambiguous(text string) any {
+	if _, err := host.Canonical([]byte(text)); err != nil {
+		return nil
+	}
+	return decode([]byte(text))
+}
+
+// decode gives the JSON value in b with its numbers as they are written, or
+// nil.
+func decode(b []byte) any {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any
-	if d.Decode(&v) != nil || d.More() {
+	if d.Decode(&v) != nil {
 		return nil
 	}
 	return v

@@ -50,6 +50,11 @@ func TestRepairLeavesWhatIsNot(t *testing.T) {
 		{"a far key", `{"product":"1"}`},
 		{"a key that is taken", `{"sku":"1","skus":"2"}`},
 		{"two values", `{"sku":"1"} {"sku":"2"}`},
+		{"a brace too many", `{"sku":1001}}`},
+		{"a member twice", `{"sku":1001,"price":1,"price":2}`},
+		{"a member twice, fenced", "```json\n{\"sku\":\"1\",\"price\":1,\"price\":2}\n```"},
+		{"a member twice, in a string", `{"sku":"1","box":"{\"width\":1,\"width\":2}"}`},
+		{"bytes that are no text", "{\"sku\":1001,\"note\":\"\xff\"}"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got, did := repair(json.RawMessage(priceSchema), json.RawMessage(tt.args)); len(did) != 0 || string(got) != tt.args {

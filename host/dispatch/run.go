@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"io"
-	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // run calls the guest with the grants of its manifest and reads its reply.
@@ -21,16 +21,17 @@ func (f *flight) run(ctx context.Context) *abi.Problem {
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the invocation of %s does not marshal", f.call.Tool)
 	}
-	if f.grant == nil {
-		f.grant = grant.For(f.Store, skill.Capabilities, f.entry.Tool.Effect, f.call.Session.Tenant, f.env.State)
-	}
-	f.grant.Reset()
+	f.grant = grant.For(f.Store, skill.Capabilities, f.entry.Tool.Effect, f.call.Session.Tenant, f.env.State)
 	result := f.entry.Release.Module.Call(ctx, sandbox.Request{
 		Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions,
 		Now: f.env.Now, Clock: skill.Capabilities.Clock,
 		Seed: sha256.Sum256([]byte(f.call.ID)), Random: skill.Capabilities.Random,
 	})
 	f.outcome.Usage.Add(result.Usage)
+	f.logs = result.Logs
+	if failed := f.grant.Failed(); failed != nil {
+		return failed // whatever the guest made of it
+	}
 	if result.Problem != nil {
 		return result.Problem
 	}
@@ -67,36 +68,7 @@ func (f *flight) readReply(output []byte) *abi.Problem {
 	if !f.reply.Problem.Code.OfSkill() {
 		return abi.NewProblem(abi.BrokenContract, "%s answered with code %d, which is not a skill's to give", f.call.Tool, f.reply.Problem.Code)
 	}
-	return bounded(f.reply.Problem)
-}
-
-// What a skill's problem may hold: the model reads all of it.
-const (
-	problemText       = 2000 // bytes of message and of hint
-	problemCandidates = 20
-	candidateText     = 200 // bytes
-	maxRetryAfterMS   = 60_000
-)
-
-func bounded(p *abi.Problem) *abi.Problem {
-	p.Message, p.Hint, p.Field = cut(p.Message, problemText), cut(p.Hint, problemText), cut(p.Field, candidateText)
-	p.Candidates = p.Candidates[:min(len(p.Candidates), problemCandidates)]
-	for i, c := range p.Candidates {
-		p.Candidates[i] = cut(c, candidateText)
-	}
-	p.RetryAfterMS = min(max(p.RetryAfterMS, 0), maxRetryAfterMS)
-	return p
-}
-
-// cut shortens text to most bytes without breaking a character.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
+	return f.reply.Problem
 }
 
 // verify accepts data that keeps the tool's output schema, and state changes
@@ -108,6 +80,13 @@ func (f *flight) verify(context.Context) *abi.Problem {
 	if problem := f.entry.Tool.CheckOutput(f.reply.Data); problem != nil {
 		return problem
 	}
+	if len(f.reply.Action) > 0 {
+		return abi.NewProblem(abi.BrokenContract, "%s answered with an action, and nothing here reduces it to a state", f.call.Tool)
+	}
+	return f.verifyState()
+}
+
+func (f *flight) verifyState() *abi.Problem {
 	if len(f.reply.State) == 0 {
 		return nil
 	}
@@ -117,6 +96,9 @@ func (f *flight) verify(context.Context) *abi.Problem {
 	}
 	if f.entry.Tool.Effect != abi.Write {
 		return abi.NewProblem(abi.NotGranted, "%s is a read and may not change state", f.call.Tool)
+	}
+	if len(patch) > state.MaxKeys {
+		return abi.NewProblem(abi.QuotaReached, "%s changes %d state keys; one call may change %d", f.call.Tool, len(patch), state.MaxKeys)
 	}
 	for key := range patch {
 		if !f.entry.Release.Skill.Capabilities.State.MayWrite(key) {
@@ -129,10 +111,13 @@ func (f *flight) verify(context.Context) *abi.Problem {
 // afterHooks asks the hooks before anything is kept. None can be registered yet.
 func (f *flight) afterHooks(context.Context) *abi.Problem { return nil }
 
+// previewText bounds a preview, in bytes: it is one line for the model.
+const previewText = 2000
+
 // spill moves data that is too long for the model to a blob. There are no
 // blobs yet: the outcome keeps it whole, and the window shows its ends.
 func (f *flight) spill(context.Context) *abi.Problem {
-	f.outcome.Data, f.outcome.Preview = f.reply.Data, cut(f.reply.Preview, problemText)
+	f.outcome.Data, f.outcome.Preview = f.reply.Data, cut(f.reply.Preview, previewText)
 	f.outcome.Status = host.Done
 	return nil
 }

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/sluicehq/sluice/abi"
@@ -13,9 +14,6 @@ import (
 // settle commits everything that the call did, in one transaction, or nothing.
 // From here on a cancelled caller does not undo it.
 func (f *flight) settle(ctx context.Context) *abi.Problem {
-	if ctx.Err() != nil {
-		return host.ProblemOf(ctx.Err())
-	}
 	changes, problem := f.stateChanges(ctx)
 	if problem != nil {
 		return problem
@@ -47,7 +45,7 @@ func (f *flight) readIntent() []host.Record {
 }
 
 // stateChanges makes the new values from the reply's merge patch. A key that
-// the call has read must not have changed since.
+// the call has read, or has found missing, must not have changed since.
 func (f *flight) stateChanges(ctx context.Context) ([]state.Change, *abi.Problem) {
 	if len(f.reply.State) == 0 {
 		return nil, nil
@@ -56,40 +54,38 @@ func (f *flight) stateChanges(ctx context.Context) ([]state.Change, *abi.Problem
 	if err := json.Unmarshal(f.reply.State, &patch); err != nil {
 		return nil, abi.NewProblem(abi.BrokenContract, "%s answered with a state patch that is not an object", f.call.Tool)
 	}
-	keys := make([]string, 0, len(patch))
-	for key := range patch {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(patch))
 	current, err := f.Store.LoadState(ctx, f.call.Session, keys...)
 	if err != nil {
 		return nil, host.ProblemOf(err)
 	}
+	access := f.entry.Release.Skill.Capabilities.State
 	changes := make([]state.Change, 0, len(keys))
 	for _, key := range keys {
-		if read, was := f.versions[key]; was && read != current[key].Version {
+		if access.MayRead(key) && f.versions[key] != current[key].Version {
 			return nil, abi.NewProblem(abi.StoreConflict, "state key %q was changed by another call", key)
 		}
-		merged, err := mergePatch(current[key].Data, patch[key])
-		if err != nil {
-			return nil, abi.NewProblem(abi.BrokenContract, "%s answered with a state patch for %q that is not JSON", f.call.Tool, key)
+		merged := mergePatch(current[key].Data, patch[key])
+		if abi.Size(len(merged)) > abi.ValueBytes {
+			return nil, abi.NewProblem(abi.QuotaReached, "state key %q would have %d bytes; at most %s are kept", key, len(merged), abi.ValueBytes)
 		}
 		changes = append(changes, state.Change{Key: key, Version: current[key].Version, Data: merged})
 	}
 	return changes, nil
 }
 
-// mergePatch applies a JSON merge patch (RFC 7396). A patch of null gives nil:
-// the value is removed.
-func mergePatch(target, patch json.RawMessage) (json.RawMessage, error) {
-	p := decodeLoose(patch)
+// mergePatch applies a JSON merge patch (RFC 7396) to a value. A patch of null
+// gives nil: the value is removed.
+func mergePatch(target, patch json.RawMessage) json.RawMessage {
+	p := decode(patch)
 	if p == nil {
-		if string(patch) == "null" {
-			return nil, nil
-		}
-		return nil, &json.SyntaxError{}
+		return nil
 	}
-	return json.Marshal(merge(decodeLoose(target), p))
+	merged, err := json.Marshal(merge(decode(target), p))
+	if err != nil {
+		panic("BUG: values that were JSON do not marshal: " + err.Error())
+	}
+	return merged
 }
 
 func merge(target, patch any) any {

@@ -77,7 +77,9 @@ func (r *Result) fault(format string, args ...any) {
 
 // Run plays the cases and gives their results in the order of the cases. Each
 // result is given to done as it comes, one at a time; done may be nil. A case
-// that fails does not stop the others; a cancelled context does.
+// that fails does not stop the others. A cancelled context does, and its error
+// comes with the results so far: a case that was not begun has only its name.
+// Every case makes a tenant under Base, so a store serves one run.
 func Run(ctx context.Context, cfg Config, cases []Case, done func(Result)) ([]Result, error) {
 	results := make([]Result, len(cases))
 	todo := make(chan int)
@@ -95,13 +97,14 @@ func Run(ctx context.Context, cfg Config, cases []Case, done func(Result)) ([]Re
 			}
 		})
 	}
-	for i := range cases {
+	for i, c := range cases {
+		if results[i].Name = c.Name; ctx.Err() != nil {
+			continue
+		}
 		select {
 		case todo <- i:
-			continue
 		case <-ctx.Done():
 		}
-		break
 	}
 	close(todo)
 	wait.Wait()
@@ -111,24 +114,27 @@ func Run(ctx context.Context, cfg Config, cases []Case, done func(Result)) ([]Re
 func (cfg Config) play(ctx context.Context, i int, c Case) Result {
 	r := Result{Name: c.Name}
 	start := time.Now()
-	defer func() { r.Elapsed = time.Since(start) }()
-	tenant := host.TenantID(fmt.Sprintf("%s/%03d", cfg.Base, i))
+	cfg.playInto(ctx, host.TenantID(fmt.Sprintf("%s/%03d", cfg.Base, i)), c, &r)
+	r.Elapsed = time.Since(start)
+	return r
+}
+
+func (cfg Config) playInto(ctx context.Context, tenant host.TenantID, c Case, r *Result) {
 	if err := cfg.Store.Fork(ctx, cfg.Base, tenant); err != nil {
 		r.fault("fork: %v", err)
-		return r
+		return
 	}
 	ref := host.SessionRef{Tenant: tenant, User: "replay", Session: host.SessionID(c.Name)}
 	if c.Actions != nil {
-		cfg.act(ctx, ref, c, &r)
+		cfg.act(ctx, ref, c, r)
 	} else {
-		cfg.talk(ctx, ref, c, &r)
+		cfg.talk(ctx, ref, c, r)
 	}
 	if err := cfg.final(ctx, tenant, c.Final); err != nil {
 		r.fault("final state: %v", err)
-	} else {
-		r.FinalOK = true
+		return
 	}
-	return r
+	r.FinalOK = true
 }
 
 // talk plays a conversation. A recorded user message that no answer follows is
@@ -159,10 +165,15 @@ func (cfg Config) talk(ctx context.Context, ref host.SessionRef, c Case, r *Resu
 	}
 }
 
-// endsInResult reports whether a turn failed only because the recording stops
-// at a tool's result, without a last word of the model.
+// endsInResult reports whether a turn that made all recorded calls failed only
+// because the recording stops at a tool's result, without a last word of the
+// model. A recording with a call that has no result does not stop there.
 func endsInResult(messages []model.Recorded, err error) bool {
-	return messages[len(messages)-1].Role == "tool" && host.ProblemOf(err).Code == abi.ModelRejected
+	calls := 0
+	for _, m := range messages {
+		calls += len(m.ToolCalls)
+	}
+	return messages[len(messages)-1].Role == "tool" && calls == len(resultsOf(messages)) && host.ProblemOf(err).Code == abi.ModelRejected
 }
 
 func (cfg Config) act(ctx context.Context, ref host.SessionRef, c Case, r *Result) {

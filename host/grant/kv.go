@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -39,8 +40,7 @@ func kvReads(view *state.View) []sandbox.Function {
 	}
 }
 
-// kvWrites serve sluice_kv_put and _delete. A tool whose effect is read does
-// not get them: the manifest's word is what the gate went by.
+// kvWrites serve sluice_kv_put and _delete.
 func kvWrites(view *state.View) []sandbox.Function {
 	return []sandbox.Function{
 		{Name: abi.FuncKVPut, Call: func(_ context.Context, args [][]byte) ([]byte, *abi.Problem) {
@@ -52,13 +52,27 @@ func kvWrites(view *state.View) []sandbox.Function {
 	}
 }
 
+// kvNoWrites stand in for kvWrites where a tool's effect is read: the
+// manifest's word is what the gate went by.
+func kvNoWrites() []sandbox.Function {
+	var functions []sandbox.Function
+	for _, name := range []string{abi.FuncKVPut, abi.FuncKVDelete} {
+		functions = append(functions, sandbox.Function{Name: name, Call: func(context.Context, [][]byte) ([]byte, *abi.Problem) {
+			return nil, abi.NewProblem(abi.NotGranted, "%s is not granted to a tool whose effect is read", name).
+				WithHint("declare the tool's effect as write in skill.yaml")
+		}})
+	}
+	return functions
+}
+
 // decode reads the JSON argument of a host function; unknown members are
 // refused, so that a newer guest's wish is not silently dropped.
 func decode[T any](function string, raw []byte) (T, *abi.Problem) {
 	var v T
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
+	err := d.Decode(&v)
+	if _, more := d.Token(); err != nil || more != io.EOF {
 		return v, abi.NewProblem(abi.BadHostCall, "%s: its argument is not the JSON it should be", function)
 	}
 	return v, nil

@@ -1,6 +1,10 @@
 package release
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 )
@@ -63,8 +67,12 @@ func (c *Catalog) Tools() []*manifest.Tool {
 const nearNames = 5
 
 // Resolve finds a tool by its name. An unknown name is a problem with the
-// nearest names as candidates.
+// nearest names as candidates, and with the skills that are missing, since it
+// may be one of theirs. A nil catalogue has no tools.
 func (c *Catalog) Resolve(name string) (Entry, *abi.Problem) {
+	if c == nil {
+		c = &Catalog{}
+	}
 	if i, ok := c.byName[name]; ok {
 		return c.entries[i], nil
 	}
@@ -73,6 +81,9 @@ func (c *Catalog) Resolve(name string) (Entry, *abi.Problem) {
 		known[i] = e.Tool.Name
 	}
 	problem := abi.NewProblem(abi.UnknownTool, "there is no tool %.80q", name).WithField("tool")
+	if len(c.Missing) > 0 {
+		problem.Message += "; " + strings.Join(slices.Sorted(maps.Keys(c.Missing)), ", ") + " cannot be loaded now, and its tools with it"
+	}
 	if near := abi.Nearest(name, known, nearNames); len(near) > 0 {
 		return Entry{}, problem.WithCandidates(near...).WithHint("did you mean %s?", near[0])
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -35,15 +36,29 @@ type Set struct {
 	sandbox *sandbox.Sandbox
 	source  *registry.Registry // nil where releases are only loaded from values
 
+	now func() time.Time // time.Now; tests set it
+
 	mu       sync.RWMutex
 	releases map[string]*Release // by name@version; guarded by mu
 	current  map[string]string   // skill name -> version; guarded by mu
+	missed   map[string]missed   // by name@version; guarded by mu
 }
+
+// A missed is a pinned release that could not be had a moment ago.
+type missed struct {
+	at  time.Time
+	err error
+}
+
+// missedTime is how long a release that could not be had is not asked for
+// again: a registry that hangs must not hold up every turn of every session.
+const missedTime = 30 * time.Second
 
 // NewSet makes an empty set. The source is where pinned releases that are not
 // loaded yet are fetched from; it may be nil.
 func NewSet(sb *sandbox.Sandbox, source *registry.Registry) *Set {
-	return &Set{sandbox: sb, source: source, releases: map[string]*Release{}, current: map[string]string{}}
+	return &Set{sandbox: sb, source: source, now: time.Now,
+		releases: map[string]*Release{}, current: map[string]string{}, missed: map[string]missed{}}
 }
 
 // Load prepares a release and makes it the current one of its skill. It fails,
@@ -52,23 +67,30 @@ func NewSet(sb *sandbox.Sandbox, source *registry.Registry) *Set {
 // manifest does not declare, or if one of its tools has the name of another
 // skill's tool: the model's tool names are flat, so they must be unique.
 func (s *Set) Load(ctx context.Context, fetched *registry.Release) (*Release, error) {
-	name := fetched.Skill.Name + "@" + fetched.Skill.Version
-	if loaded := s.find(name); loaded != nil {
-		if loaded.SHA256 != fetched.SHA256 {
-			return nil, host.Fail("release.Load", abi.NewProblem(abi.DigestMismatch,
-				"%s is loaded with sha256 %s and comes again with %s; a release never changes", name, loaded.SHA256, fetched.SHA256), nil)
+	if loaded := s.find(fetched.Skill.Name + "@" + fetched.Skill.Version); loaded != nil {
+		if err := loaded.unchanged(fetched.SHA256); err != nil {
+			return nil, err
 		}
-		return loaded, s.swap(loaded)
+		return s.swap(loaded)
 	}
 	prepared, err := s.prepare(ctx, fetched)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.swap(prepared); err != nil {
+	kept, err := s.swap(prepared)
+	if kept != prepared {
 		prepared.Module.Close(context.WithoutCancel(ctx))
-		return nil, err
 	}
-	return prepared, nil
+	return kept, err
+}
+
+// unchanged fails if a release comes again with other bytes.
+func (r *Release) unchanged(sha256 string) error {
+	if r.SHA256 == sha256 {
+		return nil
+	}
+	return host.Fail("release.Load", abi.NewProblem(abi.DigestMismatch,
+		"%s is loaded with sha256 %s and comes again with %s; a release never changes", r, r.SHA256, sha256), nil)
 }
 
 func (s *Set) prepare(ctx context.Context, fetched *registry.Release) (*Release, error) {
@@ -77,7 +99,7 @@ func (s *Set) prepare(ctx context.Context, fetched *registry.Release) (*Release,
 		return nil, fmt.Errorf("%s %s: %w", fetched.Skill.Name, fetched.Skill.Version, err)
 	}
 	r := &Release{Skill: fetched.Skill, Module: module, SHA256: fetched.SHA256}
-	if problem := r.conforms(); problem != nil {
+	if problem := r.conforms(ctx); problem != nil {
 		module.Close(context.WithoutCancel(ctx))
 		return nil, host.Fail("release.Load", problem, nil)
 	}
@@ -86,7 +108,7 @@ func (s *Set) prepare(ctx context.Context, fetched *registry.Release) (*Release,
 
 // conforms checks the module against the contract and against what its own
 // manifest declares.
-func (r *Release) conforms() *abi.Problem {
+func (r *Release) conforms(ctx context.Context) *abi.Problem {
 	for _, export := range []string{abi.ExportABI, abi.ExportDescribe, abi.ExportInvoke} {
 		if !r.Module.Has(export) {
 			return abi.NewProblem(abi.MissingExport, "%s does not export %s: () -> i32", r, export).
@@ -99,6 +121,21 @@ func (r *Release) conforms() *abi.Problem {
 			return abi.NewProblem(abi.NotGranted, "%s imports %s, which its manifest does not declare", r, name).
 				WithHint("declare the capability in skill.yaml, or do not call it")
 		}
+	}
+	return r.speaks(ctx)
+}
+
+// speaks asks the module for its version of the contract.
+func (r *Release) speaks(ctx context.Context) *abi.Problem {
+	answer := r.Module.Call(ctx, sandbox.Request{Export: abi.ExportABI})
+	if answer.Problem != nil {
+		problem := *answer.Problem
+		problem.Message = fmt.Sprintf("%s does not say which version of the contract it speaks: %s", r, problem.Message)
+		return &problem
+	}
+	if answer.Exit != abi.Version {
+		return abi.NewProblem(abi.BrokenContract, "%s speaks version %d of the contract; this host speaks %d", r, answer.Exit, abi.Version).
+			WithHint("build it with an sdk of version %d", abi.Version)
 	}
 	return nil
 }
@@ -126,10 +163,17 @@ func Granted(c abi.Capabilities) []string {
 	return names
 }
 
-// swap makes r the current release of its skill.
-func (s *Set) swap(r *Release) error {
+// swap makes r the current release of its skill. Where somebody else was
+// faster with the same release, theirs is the one that is kept.
+func (s *Set) swap(r *Release) (*Release, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if kept := s.releases[r.String()]; kept != nil {
+		if err := kept.unchanged(r.SHA256); err != nil {
+			return nil, err
+		}
+		r = kept
+	}
 	for skill, version := range s.current {
 		if skill == r.Skill.Name {
 			continue
@@ -137,7 +181,7 @@ func (s *Set) swap(r *Release) error {
 		other := s.releases[skill+"@"+version]
 		for _, tool := range r.Skill.Tools {
 			if other.Skill.Tool(tool.Name) != nil {
-				return host.Fail("release.Load", abi.NewProblem(abi.InvalidManifest,
+				return nil, host.Fail("release.Load", abi.NewProblem(abi.InvalidManifest,
 					"%s and %s both have a tool %s", r, other, tool.Name).
 					WithHint("rename one of them; tool names are flat and unique"), nil)
 			}
@@ -145,7 +189,7 @@ func (s *Set) swap(r *Release) error {
 	}
 	s.releases[r.String()] = r
 	s.current[r.Skill.Name] = r.Skill.Version
-	return nil
+	return r, nil
 }
 
 func (s *Set) find(name string) *Release {
@@ -170,7 +214,8 @@ func (s *Set) Current() []*Release {
 // ones of skills that it has not met. The pins that come back hold both; the
 // caller stores them with the session. A pinned release that this replica does
 // not have is fetched; where that fails, the catalogue goes without that skill
-// and names it in Missing, since one bad skill must not stop a session.
+// and names it in Missing, since one bad skill must not stop a session, and it
+// is not asked for again for half a minute.
 func (s *Set) Catalog(ctx context.Context, pins Pins) (*Catalog, Pins) {
 	next := Pins{}
 	for skill, version := range pins {
@@ -201,26 +246,27 @@ func (s *Set) Catalog(ctx context.Context, pins Pins) (*Catalog, Pins) {
 // does not become the current one.
 func (s *Set) pinned(ctx context.Context, skill, version string) (*Release, error) {
 	name := skill + "@" + version
-	if r := s.find(name); r != nil {
+	s.mu.RLock()
+	r, miss := s.releases[name], s.missed[name]
+	s.mu.RUnlock()
+	switch {
+	case r != nil:
 		return r, nil
-	}
-	if s.source == nil {
+	case miss.err != nil && s.now().Sub(miss.at) < missedTime:
+		return nil, miss.err
+	case s.source == nil:
 		return nil, host.Fail("release.Catalog", abi.NewProblem(abi.NotFound, "%s is not loaded", name), nil)
 	}
-	v, err := s.source.Resolve(ctx, skill, version)
-	if err != nil {
-		return nil, err
-	}
-	fetched, err := s.source.Fetch(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	prepared, err := s.prepare(ctx, fetched)
-	if err != nil {
-		return nil, err
-	}
+	prepared, err := s.fetch(ctx, skill, version)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err != nil {
+		if ctx.Err() == nil {
+			s.missed[name] = missed{s.now(), err}
+		}
+		return nil, err
+	}
+	delete(s.missed, name)
 	if other := s.releases[name]; other != nil {
 		// Another session was faster; the sandbox shares the compiled code.
 		go prepared.Module.Close(context.WithoutCancel(ctx))
@@ -228,6 +274,19 @@ func (s *Set) pinned(ctx context.Context, skill, version string) (*Release, erro
 	}
 	s.releases[name] = prepared
 	return prepared, nil
+}
+
+// fetch gets a release from the source and prepares it.
+func (s *Set) fetch(ctx context.Context, skill, constraint string) (*Release, error) {
+	v, err := s.source.Resolve(ctx, skill, constraint)
+	if err != nil {
+		return nil, err
+	}
+	fetched, err := s.source.Fetch(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return s.prepare(ctx, fetched)
 }
 
 // Newest fetches the newest release of each named skill that fits its

@@ -4,7 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
@@ -70,6 +74,16 @@ func TestLoadRefusesWhatDoesNotKeepTheContract(t *testing.T) {
 			r.Module = []byte("MZ this is something else")
 			return r
 		}, abi.CorruptModule},
+		{"another version of the contract", func() *registry.Release {
+			r := f.release(t, nil)
+			r.Module = speaking(2)
+			return r
+		}, abi.BrokenContract},
+		{"no version of the contract", func() *registry.Release {
+			r := f.release(t, nil)
+			r.Module = speaking(-1)
+			return r
+		}, abi.Trap},
 		{"an import that the manifest does not declare", func() *registry.Release {
 			return f.release(t, func(m *abi.Manifest) { m.Capabilities.KV = nil })
 		}, abi.NotGranted},
@@ -82,6 +96,70 @@ func TestLoadRefusesWhatDoesNotKeepTheContract(t *testing.T) {
 				t.Error("a refused release became current")
 			}
 		})
+	}
+}
+
+// speaking gives a module with the contract's exports that speaks a version
+// of it, up to 63, or traps when it is asked.
+func speaking(version int) []byte {
+	answer := []byte{4, 0, 0x41, byte(version), 0x0b} // i32.const
+	if version < 0 {
+		answer = []byte{3, 0, 0x00, 0x0b} // unreachable
+	}
+	silent := []byte{4, 0, 0x41, 0, 0x0b}
+	exports := []byte{3}
+	for i, name := range []string{abi.ExportABI, abi.ExportDescribe, abi.ExportInvoke} {
+		exports = append(append(append(exports, byte(len(name))), name...), 0, byte(i))
+	}
+	section := func(id byte, body ...byte) []byte { return append([]byte{id, byte(len(body))}, body...) }
+	return slices.Concat([]byte("\x00asm\x01\x00\x00\x00"),
+		section(1, 1, 0x60, 0, 1, 0x7f), section(3, 3, 0, 0, 0), section(7, exports...),
+		section(10, slices.Concat([]byte{3}, answer, silent, silent)...))
+}
+
+func TestModuleThatSpeaksTheContractsVersionIsTaken(t *testing.T) {
+	f := newFixture(t)
+	r := f.release(t, nil)
+	r.Module = speaking(abi.Version)
+	load(t, NewSet(f.sandbox, nil), r)
+}
+
+func TestManyLoadsOfOneReleaseKeepOneModule(t *testing.T) {
+	f := newFixture(t)
+	set := NewSet(f.sandbox, nil)
+	loaded := make([]*Release, 8)
+	var wait sync.WaitGroup
+	for i := range loaded {
+		wait.Go(func() {
+			var err error
+			if loaded[i], err = set.Load(context.Background(), f.release(t, nil)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	for _, r := range loaded {
+		if r != loaded[0] {
+			t.Fatal("two releases of one name and version are in use")
+		}
+	}
+	late := &Release{Skill: loaded[0].Skill, SHA256: host.Digest([]byte("other bytes"))}
+	if kept, err := set.swap(late); kept != nil || host.ProblemOf(err).Code != abi.DigestMismatch {
+		t.Errorf("a release with other bytes was swapped in as %v %v", kept, err)
+	}
+}
+
+func TestUnknownToolNamesTheSkillsThatAreMissing(t *testing.T) {
+	f := newFixture(t)
+	set := NewSet(f.sandbox, nil)
+	load(t, set, f.release(t, nil))
+	catalog, _ := set.Catalog(context.Background(), Pins{"shop.b": "1.0.0", "shop.a": "2.0.0"})
+	_, problem := catalog.Resolve("set_price")
+	if problem == nil || !strings.Contains(problem.Message, "shop.a@2.0.0, shop.b@1.0.0 cannot be loaded now") {
+		t.Errorf("problem is %v", problem)
+	}
+	if _, problem := (*Catalog)(nil).Resolve("set_price"); problem == nil || problem.Code != abi.UnknownTool {
+		t.Errorf("a nil catalogue gives %v", problem)
 	}
 }
 
@@ -151,6 +229,37 @@ func TestPinnedReleaseIsFetchedOnAnotherReplica(t *testing.T) {
 	}
 	if got := set.Current()[0].String(); got != "test.guest@1.1.0" {
 		t.Errorf("a pinned release became current: %s", got)
+	}
+}
+
+// TestMissingReleaseIsNotAskedForAtEveryTurn: for half a minute it is known to
+// be missing.
+func TestMissingReleaseIsNotAskedForAtEveryTurn(t *testing.T) {
+	f := newFixture(t)
+	repo := filepath.Join(t.TempDir(), "registry.git")
+	publish(t, repo, f.release(t, version("1.0.0")))
+	set := NewSet(f.sandbox, openRegistry(t, repo))
+	now := time.Now()
+	set.now = func() time.Time { return now }
+	pins := Pins{"test.guest": "1.1.0"}
+	missing := func() bool {
+		catalog, _ := set.Catalog(context.Background(), pins)
+		return catalog.Missing["test.guest@1.1.0"] != nil
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	if catalog, _ := set.Catalog(gone, pins); len(catalog.Missing) != 1 || len(set.missed) != 0 {
+		t.Errorf("a caller that went away counts for the others: %v", set.missed)
+	}
+	if !missing() {
+		t.Fatal("a release that was never published is there")
+	}
+	publish(t, repo, f.release(t, version("1.1.0")))
+	if now = now.Add(missedTime - 1); !missing() {
+		t.Error("it was asked for again")
+	}
+	if now = now.Add(1); missing() {
+		t.Error("it is there and is still missing")
 	}
 }
 

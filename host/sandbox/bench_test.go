@@ -84,18 +84,8 @@ func contenders(b *testing.B, pkg, export string, input []byte) []contender {
 
 // benchModule loads a module without audits.
 func benchModule(b *testing.B, wasm []byte, fresh bool) *sandbox.Module {
-	dir := sandboxtest.CacheDir(b)
-	if fresh {
-		dir += "/unfrozen"
-	}
-	s, err := sandbox.New(sandbox.Config{CacheDir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if fresh {
-		sandbox.OnlyFresh(s)
-	}
-	b.Cleanup(func() { _ = s.Close(context.Background()) })
+	b.Helper()
+	s := newSandboxAs(b, sandbox.Config{CacheDir: sandboxtest.CacheDir(b), Fresh: fresh})
 	m, err := s.Load(context.Background(), wasm, patient(abi.Limits{}))
 	if err != nil {
 		b.Fatal(err)

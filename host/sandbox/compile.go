@@ -89,7 +89,7 @@ func (s *Sandbox) prepare(ctx context.Context, c *code, wasm []byte) {
 // recall takes the prepared module and its machine code from the disk, if they
 // are there and whole.
 func (s *Sandbox) recall(ctx context.Context, c *code) bool {
-	dir, ok := s.disk.find(keyOf(c.digest))
+	dir, ok := s.disk.find(s.keyOf(c.digest))
 	if !ok {
 		return false
 	}
@@ -112,7 +112,7 @@ func (s *Sandbox) compileAside(ctx context.Context, c *code, p *prepared) bool {
 		s.disk.drop(dir)
 		return false
 	}
-	s.disk.keep(dir, keyOf(c.digest))
+	s.disk.keep(dir, s.keyOf(c.digest))
 	return true
 }
 

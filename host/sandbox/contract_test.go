@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +31,7 @@ type peerResult struct {
 // in the tests' folder.
 func newPeer(t testing.TB, wasm []byte, config map[string]string, timeoutMS uint64) peer {
 	t.Helper()
-	cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(sandboxtest.CacheDir(t), "peer"))
+	cache, err := wazero.NewCompilationCacheWithDir(sandboxtest.PeerDir(t, wasm))
 	if err != nil {
 		t.Fatal(err)
 	}

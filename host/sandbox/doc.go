@@ -6,8 +6,8 @@
 // A guest gets Extism's ABI (extism:host/env, implemented here natively), the
 // host functions of the contract (extism:host/user, handed in for each call),
 // and WASI preview 1 without files, environment, arguments and sockets. Every
-// call has an instance of its own, held to the module's limits, and leaves
-// nothing behind.
+// call finds the module as its start left it, is held to the module's limits,
+// and leaves nothing behind.
 //
 // # Life of a load
 //
@@ -19,25 +19,59 @@
 //  3. The outline is read: what the module imports, what it starts with, and
 //     whether every count in it is backed by bytes. What the host does not have
 //     is refused, all of it by name.
-//  4. Machine code is taken from the disk, if it is there and fits its sums;
-//     else the engine validates and compiles, and leaves the code there. A
-//     cache that is broken, read-only or gone costs time and nothing else.
-//  5. The module counts as a user of its code. The last one that is closed
-//     closes the code.
+//  4. The prepared module and its machine code are taken from the disk, if they
+//     are there and fit their sums. A cache that is broken, read-only or gone
+//     costs time and nothing else.
+//  5. Else the module is prepared: see below; and the engine compiles what came
+//     of it, and leaves the code on the disk.
+//  6. The module counts as a user of its code. The last one that is closed
+//     closes the code and its slots.
+//
+// # Life of a preparation
+//
+// What comes of it depends on the bytes alone.
+//
+//  1. The engine validates the original: what is rewritten is valid even where
+//     the original was not.
+//  2. The module's start runs once, metered, in the interpreter: its start
+//     function, _initialize and the like, and sluice_warm. It sees a fixed clock
+//     and fixed random bytes and may call nothing of the host.
+//  3. Its memory becomes the image, and its globals their first values
+//     (package rewrite). Images are kept beside the module, not in it.
+//  4. Fuel and depth are counted from then on (package rewrite).
+//  5. Where one of these cannot be, because the start fails or the module
+//     changes what cannot be set back, the module is metered only. Every call of
+//     it has a fresh instance, whose start sees the same clock and random
+//     bytes; Module.Info says why.
 //
 // # Life of a call
 //
 //  1. Export, input and deadline are checked; the context gets the deadline.
-//  2. An instance is made, with a memory that refuses to grow above its limit.
-//     A start function runs here, and is bounded like everything after it.
+//  2. A slot is taken: an instance that served before and was restored, or the
+//     room to make one. Who finds none waits; the bounds and who is next are
+//     those of the pool.
 //  3. The input becomes a block of the call's kernel, which holds what guest
-//     and host exchange. The guest's language runtime is started.
-//  4. The export runs. Host functions are found by the call that the context
-//     carries, are counted, and end the guest where a quota is reached.
-//  5. The end is judged, in this order: what the host ended; the context; memory
-//     that was refused to a guest that died; exit; trap; a return other than 0
-//     or an error text; output above its limit. Only what is left is a success.
-//  6. Output and logs are copied out; instance, memory and kernel are dropped.
+//     and host exchange. Clock, random bytes, logs, variables and functions are
+//     the call's own.
+//  4. The export runs, a slice of fuel at a time. Between two slices its limit,
+//     its deadline and its caller are looked at, and others have their turn.
+//     Host functions are found by the call that the context carries, are
+//     counted, and end the guest where a quota is reached.
+//  5. The end is judged, in this order: what the host ended; fuel; the context;
+//     memory that was refused to a guest that died; exit; trap; a return other
+//     than 0 or an error text; output above its limit. Only what is left is a
+//     success.
+//  6. Output and logs are copied out. If the guest returned by itself, did not
+//     grow its memory and left its standard streams alone, the slot is restored:
+//     its globals are set, and the pages that are no longer the image's are
+//     copied back. Else it is thrown away.
+//
+// # What a frozen start means
+//
+// A start sees no call: neither its clock, nor its seed. A sequence of random
+// numbers that a language seeds at its start is the same in every call; Go's
+// math/rand and the order of its maps are such. Bytes that a guest asks for,
+// as crypto/rand does, are the call's. What a start prints is not logged.
 //
 // # The reference host
 //
@@ -59,7 +93,7 @@
 //
 // # What is not bounded
 //
-// A deadline is noticed at loops and in host functions. A guest that runs long
-// by recursion alone is stopped only by the depth of its stack, and the growth
-// of its tables only by the engine. Work is not metered: Usage.Fuel is 0.
+// A table that a guest grows is bounded by fuel only: a unit for each item of 8
+// bytes. Time in host functions is bounded by the deadline, not by fuel. A trap
+// loses what was used since the last check, at most a slice.
 package sandbox

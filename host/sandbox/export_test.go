@@ -1,8 +1,8 @@
 package sandbox
 
-// OnlyFresh makes a sandbox give every call a fresh instance of the module
-// that is metered and not frozen.
-func OnlyFresh(s *Sandbox) { s.neverFreeze = true }
-
 // OnlySlice sets the fuel that a guest gets at a time.
 func OnlySlice(s *Sandbox, fuel int64) { s.slice = fuel }
+
+// OnlyStartFuel sets the fuel that a start may use if it is to be frozen. What
+// is prepared so must not be kept.
+func OnlyStartFuel(s *Sandbox, fuel int64) { s.startFuel = fuel }

@@ -183,13 +183,13 @@ func kvFunctions(kv map[string][]byte, state map[string]json.RawMessage) []sandb
 			if err := json.Unmarshal(args[0], &q); err != nil {
 				return nil, abi.NewProblem(abi.BadHostCall, "%v", err)
 			}
-			return scan(kv, q).Encode(), nil
+			return pageOf(kv, q).Encode(), nil
 		}),
 		answer(abi.FuncStateGet, func(args [][]byte) ([]byte, *abi.Problem) { return state[string(args[0])], nil }),
 	}
 }
 
-func scan(kv map[string][]byte, q abi.ScanQuery) (page abi.Page) {
+func pageOf(kv map[string][]byte, q abi.ScanQuery) (page abi.Page) {
 	limit := abi.ScanPageEntries
 	if q.Limit > 0 {
 		limit = min(limit, q.Limit)

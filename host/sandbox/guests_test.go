@@ -37,8 +37,9 @@ type pair struct {
 
 func newPair(t *testing.T, wasm []byte, limits abi.Limits) *pair {
 	t.Helper()
-	open := func(dir string) (*sandbox.Sandbox, func() *sandbox.Module) {
-		s, err := sandbox.New(sandbox.Config{CacheDir: dir, Audit: true})
+	load := func(cfg sandbox.Config) (*sandbox.Sandbox, *sandbox.Module) {
+		cfg.CacheDir, cfg.Audit = sandboxtest.CacheDir(t), true
+		s, err := sandbox.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,19 +48,15 @@ func newPair(t *testing.T, wasm []byte, limits abi.Limits) *pair {
 				t.Error(err)
 			}
 		})
-		return s, func() *sandbox.Module {
-			m, err := s.Load(t.Context(), wasm, patient(limits))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return m
+		m, err := s.Load(t.Context(), wasm, patient(limits))
+		if err != nil {
+			t.Fatal(err)
 		}
+		return s, m
 	}
-	box, load := open(sandboxtest.CacheDir(t))
-	p := &pair{box: box, frozen: load()}
-	unfrozen, load := open(sandboxtest.CacheDir(t) + "/unfrozen")
-	sandbox.OnlyFresh(unfrozen)
-	p.fresh = load()
+	p := &pair{}
+	p.box, p.frozen = load(sandbox.Config{})
+	_, p.fresh = load(sandbox.Config{Fresh: true})
 	if info := p.frozen.Info(); !info.Frozen {
 		t.Fatalf("the guest is not frozen: %s", info.Refusal)
 	}

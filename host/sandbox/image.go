@@ -13,7 +13,8 @@ import (
 // a page is the guest's own from its first write on, and the others are shared
 // by all. So the kernel knows which pages may differ from the image, and
 // restoring copies only those. On other systems a space is a copy of the
-// image, and all of it is compared.
+// image, and all of it is compared; with the build tag plaincopy on Linux, too,
+// for its tests.
 
 // errDiffers says that a memory was restored and is not its image.
 var errDiffers = errors.New("the memory differs from its image")

@@ -120,7 +120,7 @@ func TestLoadsAndClosesMix(t *testing.T) {
 		}
 	}
 	for i := range byte(3) {
-		if _, ok := (codeCache{dir}).find(keyOf(host.Digest(tinyModule(i)))); !ok {
+		if _, ok := (codeCache{dir}).find(sandboxes[0].keyOf(host.Digest(tinyModule(i)))); !ok {
 			t.Errorf("module %d is not whole in the cache", i)
 		}
 	}

@@ -19,6 +19,11 @@ import (
 func newSandbox(t testing.TB, cfg sandbox.Config) *sandbox.Sandbox {
 	t.Helper()
 	cfg.Audit = true
+	return newSandboxAs(t, cfg)
+}
+
+func newSandboxAs(t testing.TB, cfg sandbox.Config) *sandbox.Sandbox {
+	t.Helper()
 	s, err := sandbox.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +38,9 @@ func newSandbox(t testing.TB, cfg sandbox.Config) *sandbox.Sandbox {
 
 func load(t testing.TB, m *module, limits abi.Limits) *sandbox.Module {
 	t.Helper()
-	loaded, err := newSandbox(t, sandbox.Config{}).Load(context.Background(), m.bytes(), patient(limits))
+	s := newSandbox(t, sandbox.Config{})
+	sandbox.OnlyStartFuel(s, 1_000_000) // in the interpreter, more takes long
+	loaded, err := s.Load(context.Background(), m.bytes(), patient(limits))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,12 @@ const (
 )
 
 // keyOf gives the name of a prepared module's folder.
-func keyOf(digest string) string {
-	return fmt.Sprintf("%s-%d.%d", digest, rewrite.Version, Format)
+func (s *Sandbox) keyOf(digest string) string {
+	key := fmt.Sprintf("%s-%d.%d", digest, rewrite.Version, Format)
+	if s.cfg.Fresh {
+		key += "-fresh"
+	}
+	return key
 }
 
 func (p *prepared) write(dir string) error {
@@ -102,7 +106,7 @@ func (s *Sandbox) rewrite(ctx context.Context, wasm []byte, o outline) (p *prepa
 		return nil, err
 	}
 	switch {
-	case s.neverFreeze:
+	case s.cfg.Fresh:
 		return meterOnly(wasm, "freezing is switched off")
 	case o.memoryPages*uint64(abi.PageBytes) > uint64(startMemory), o.tableItems > startTables:
 		return meterOnly(wasm, "it starts with too much memory or too large tables")

@@ -30,6 +30,10 @@ type Config struct {
 	// Audit compares the whole memory with its image after every call. It is
 	// for tests: it takes longer than most calls. A difference is abi.HostBug.
 	Audit bool
+	// Fresh gives every call a fresh instance, which starts anew, also of
+	// modules that can be frozen. It is for comparisons: a call takes many times
+	// as long.
+	Fresh bool
 }
 
 // PoolConfig bounds the instances of all modules together. A zero field is the
@@ -65,8 +69,8 @@ type Sandbox struct {
 	pool      *pool
 	tracker   *tracker
 
-	slice       int64 // fuel that a guest gets at a time
-	neverFreeze bool  // of tests: every call has a fresh instance
+	slice     int64 // fuel that a guest gets at a time
+	startFuel int64 // that a start may use if it is to be frozen
 
 	mu      sync.Mutex
 	closed  bool             // guarded by mu
@@ -108,7 +112,7 @@ func New(cfg Config) (*Sandbox, error) {
 	}
 	cfg.Pool = cfg.Pool.withDefaults(cfg.Ceiling.Memory)
 	return &Sandbox{
-		cfg: cfg, disk: disk, offer: offer, tracker: tracker, pool: &pool{cfg: cfg.Pool}, slice: sliceFuel, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		cfg: cfg, disk: disk, offer: offer, tracker: tracker, pool: &pool{cfg: cfg.Pool}, slice: sliceFuel, startFuel: startFuel, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		codes: map[string]*code{}, modules: map[*Module]bool{},
 	}, nil
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// Bounds of a start that is run to be frozen. A Go skill's takes 1 M of fuel; a
+// Bounds of a start that is run to be frozen. A Go skill's takes 1 M to 15 M of fuel; a
 // module that takes more runs unfrozen, and its start counts to every call.
 const (
-	startFuel     = 20_000_000
+	startFuel     = 50_000_000
 	startDeadline = 30 * time.Second // never reached but by a machine that does nothing else
 	startMemory   = 64 * abi.MiB
 	startTables   = 1 << 20 // items; they are made before the module's own limits are known
@@ -41,7 +41,7 @@ func (s *Sandbox) start(ctx context.Context, r wazero.Runtime, wasm []byte, name
 	}
 	c := &code{runtime: r, compiled: compiled, mostMemory: uint64(s.cfg.Ceiling.Memory), exports: compiled.ExportedFunctions()}
 	call := newCall(s, c, abi.Limits{
-		Fuel: startFuel, Memory: min(startMemory, s.cfg.Ceiling.Memory), Deadline: abi.Duration(startDeadline),
+		Fuel: s.startFuel, Memory: min(startMemory, s.cfg.Ceiling.Memory), Deadline: abi.Duration(startDeadline),
 		Input: abi.KiB, Output: abi.KiB, Logs: startLogs,
 	}, &Request{})
 	call.starting = true

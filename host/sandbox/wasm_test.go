@@ -8,6 +8,7 @@ import (
 // A module builds WebAssembly by hand, for guests that no compiler makes.
 type module struct {
 	types, imports, functions, codes, exports, extra []byte
+	tables, elements                                 []byte // contents of their sections
 	nTypes, nImports, nFunctions, nExports           uint32
 	pages                                            int    // of memory; none if negative
 	maxPages                                         uint32 // 0 is no maximum
@@ -100,6 +101,9 @@ func (m *module) bytes() []byte {
 	add(1, uleb(m.nTypes), m.types)
 	add(2, uleb(m.nImports), m.imports)
 	add(3, uleb(m.nFunctions), m.functions)
+	if m.tables != nil {
+		add(4, m.tables)
+	}
 	if m.pages >= 0 {
 		if m.maxPages > 0 {
 			add(5, []byte{1, 1}, uleb(uint32(m.pages)), uleb(m.maxPages))
@@ -111,6 +115,9 @@ func (m *module) bytes() []byte {
 	add(7, uleb(m.nExports), m.exports)
 	if m.start >= 0 {
 		add(8, uleb(uint32(m.start)))
+	}
+	if m.elements != nil {
+		add(9, m.elements)
 	}
 	add(10, uleb(m.nFunctions), m.codes)
 	if m.data != nil {

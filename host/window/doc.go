@@ -7,6 +7,6 @@
 //  1. System gives the static layers first, so that a provider's prefix cache
 //     hits: identity and boundaries, then the skills' positioning.
 //  2. Tools gives the session's tools in a stable order.
-//  3. Result gives what the model reads of an outcome: the data, or its ends
-//     where it is too long, or the problem with its hint.
+//  3. Result gives what the model reads of an outcome: the data, in a shorter
+//     shape where it is too long, or the problem with its hint.
 package window

@@ -1,6 +1,7 @@
 package sandboxtest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,11 +29,25 @@ func Build(t testing.TB, pkg string) []byte {
 	return built.value
 }
 
-// Warm has a plain process compile a module into the shared folder, unless it
-// is there. A module that cannot be compiled fails the test.
-func Warm(t testing.TB, wasm []byte) {
+// Warm has a plain process prepare and compile a module into the shared
+// folder, unless it is there. A module that cannot be compiled fails the test.
+func Warm(t testing.TB, wasm []byte) { warmAs(t, wasm, "") }
+
+// WarmFresh does the same for sandboxes that are Fresh.
+func WarmFresh(t testing.TB, wasm []byte) { warmAs(t, wasm, "fresh") }
+
+// PeerDir does the same for another host on the same engine, with and without
+// a deadline, and gives the folder of its machine code. A module that cannot be
+// compiled is the peer's to refuse.
+func PeerDir(t testing.TB, wasm []byte) string {
+	warmAs(t, wasm, "peer")
+	return filepath.Join(CacheDir(t), "peer")
+}
+
+func warmAs(t testing.TB, wasm []byte, what string) {
 	t.Helper()
-	if err := shared.warmed.do(host.Digest(wasm), func() (struct{}, error) { return struct{}{}, warm(wasm) }).err; err != nil {
+	key := host.Digest(wasm) + what
+	if err := shared.warmed.do(key, func() (struct{}, error) { return struct{}{}, warm(wasm, what) }).err; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -56,7 +71,7 @@ func build(pkg string) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-func warm(wasm []byte) error {
+func warm(wasm []byte, what string) error {
 	root, cache, err := folders()
 	if err != nil {
 		return err
@@ -65,7 +80,7 @@ func warm(wasm []byte) error {
 	if err != nil {
 		return err
 	}
-	marker := filepath.Join(cache, "warm", fmt.Sprintf("%s-%s-%d.%d", host.Digest(wasm), engine, rewrite.Version, sandbox.Format))
+	marker := filepath.Join(cache, "warm", fmt.Sprintf("%s-%s-%s-%d.%d", cmp.Or(what, "slots"), host.Digest(wasm), engine, rewrite.Version, sandbox.Format))
 	if exists(marker) {
 		return nil
 	}
@@ -85,7 +100,7 @@ func warm(wasm []byte) error {
 	if err := goBuild(root, nil, "-o", program, "./host/sandbox/sandboxtest/warm"); err != nil {
 		return err
 	}
-	if out, err := exec.Command(program, cache, module).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, cmp.Or(what, "slots"), cache, module).CombinedOutput(); err != nil {
 		return fmt.Errorf("warming the compiled code: %w: %s", err, out)
 	}
 	return os.WriteFile(marker, nil, 0o600)

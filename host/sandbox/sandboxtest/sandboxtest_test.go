@@ -33,7 +33,7 @@ func TestWarmLeavesCompiledCode(t *testing.T) {
 	if err != nil || len(found) == 0 {
 		t.Errorf("there is no code of the module: %v %v", found, err)
 	}
-	markers, err := filepath.Glob(filepath.Join(sandboxtest.CacheDir(t), "warm", host.Digest(wasm)+"-v*"))
+	markers, err := filepath.Glob(filepath.Join(sandboxtest.CacheDir(t), "warm", "slots-"+host.Digest(wasm)+"-v*"))
 	if err != nil || len(markers) != 1 {
 		t.Errorf("the markers of the module are %v %v", markers, err)
 	}

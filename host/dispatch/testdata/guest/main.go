@@ -15,7 +15,7 @@ import (
 
 var _ = sdk.Skill("test.guest", "1.0.0", "Behaves in every way.",
 	sdk.Positioning("Use it in tests. Never elsewhere."), sdk.KV("test"), sdk.StateAccess([]string{"goal"}, []string{"goal"}),
-	sdk.Limit(abi.Limits{Fuel: 5_000_000_000, Deadline: abi.Duration(time.Second), Memory: 32 * abi.MiB, Input: 64 * abi.KiB, Output: 64 * abi.KiB}))
+	sdk.Limit(abi.Limits{Fuel: 5_000_000_000, Deadline: abi.Duration(20 * time.Second), Memory: 32 * abi.MiB, Input: 64 * abi.KiB, Output: 64 * abi.KiB}))
 
 // An Order is the argument of most tools.
 type Order struct {
@@ -43,6 +43,14 @@ type Named struct {
 }
 
 func total(c sdk.Call, in Named) (Total, error) {
+	switch in.Item {
+	case "ghost":
+		return Total{}, sdk.Refuse(abi.NotFound, "there is no %s", in.Item).WithField("item").WithCandidates("pen")
+	case "riddle":
+		return Total{}, sdk.Refuse(abi.OutOfFuel, "too much to think about")
+	case "far away":
+		return Total{}, sdk.Unavailable("it does not answer")
+	}
 	n, err := count(c, in.Item)
 	return Total{in.Item, n}, err
 }
@@ -71,6 +79,10 @@ func add(c sdk.Call, in Order) (Total, error) {
 	}
 	return Total{in.Item, n}, sdk.KVPutJSON(c, "total/"+in.Item, n)
 }
+
+var _ = sdk.Tool("reorder", add, sdk.Summary("Order more of what was ordered."), sdk.Write, sdk.Targets("[args.item]"), order,
+	sdk.Fact("now", abi.FactSpec{Tool: "total", Args: map[string]string{"item": "args.item"}, At: "total"}),
+	sdk.Scope("facts.now > 0"))
 
 // A How names a way to misbehave.
 type How struct {
@@ -108,6 +120,10 @@ func misbehave(c sdk.Call, in How) (json.RawMessage, error) {
 		return nil, &abi.Problem{Code: abi.PendingApproval, Message: "not mine to give"}
 	case "unavailable":
 		return nil, sdk.Unavailable("the shop does not answer")
+	case "busy":
+		busy := sdk.Unavailable("the shop is busy")
+		busy.RetryAfterMS = 3_600_000
+		return nil, busy
 	case "flaky":
 		if c.Attempt() < 3 {
 			return nil, sdk.Unavailable("the shop does not answer, attempt %d", c.Attempt())
@@ -115,6 +131,14 @@ func misbehave(c sdk.Call, in How) (json.RawMessage, error) {
 		return json.RawMessage(strconv.Itoa(c.Attempt())), nil
 	}
 	return nil, sdk.BadArgument("how", "no such way")
+}
+
+var _ = sdk.Tool("shrug", shrug, sdk.Summary("Order one, whatever the store says."), sdk.Write, sdk.Targets("[args.item]"), sdk.Example("shrug", Named{Item: "pen"}))
+
+func shrug(c sdk.Call, in Named) (Total, error) {
+	n, _ := count(c, in.Item)
+	_ = sdk.KVPutJSON(c, "total/"+in.Item, n+1)
+	return Total{in.Item, n + 1}, nil
 }
 
 var _ = sdk.Tool("sneak", sneak, sdk.Summary("A read that writes."), sdk.Example("sneak", Empty{}))
@@ -134,6 +158,19 @@ func setGoal(c sdk.Call, in Goal) (sdk.Result[Goal], error) {
 		key = "secret"
 	}
 	return sdk.Result[Goal]{Data: in, Preview: "goal set", State: map[string]any{key: in}}, nil
+}
+
+// The fact is fetched after the state is loaded and before the tool runs.
+var _ = sdk.Tool("emphasise", emphasise, sdk.Summary("Add a mark to the goal."), sdk.Write, sdk.Targets("['goal']"), sdk.Example("emphasise", Empty{}),
+	sdk.Fact("pens", abi.FactSpec{Tool: "total", Args: map[string]string{"item": "'pen'"}, At: "total"}))
+
+func emphasise(c sdk.Call, _ Empty) (sdk.Result[Goal], error) {
+	var goal Goal
+	if _, err := sdk.StateOf(c, "goal", &goal); err != nil {
+		return sdk.Result[Goal]{}, err
+	}
+	goal.Text += "!"
+	return sdk.Result[Goal]{Data: goal, State: map[string]any{"goal": goal}}, nil
 }
 
 var _ = sdk.Tool("lie", lie, sdk.Summary("Return something else than the schema."), sdk.Example("lie", Empty{}))

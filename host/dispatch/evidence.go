@@ -1,0 +1,94 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// What a problem may hold: a model reads all of it, and it may quote what a
+// model or a skill wrote.
+const (
+	problemText       = 2000 // bytes of message and of hint
+	problemCandidates = 20
+	candidateText     = 200 // bytes, of a field too
+	maxRetryAfter     = time.Minute
+)
+
+// bounded gives a copy of a problem: others may hold it too.
+func bounded(p *abi.Problem) *abi.Problem {
+	b := *p
+	b.Message, b.Hint, b.Field = cut(p.Message, problemText), cut(p.Hint, problemText), cut(p.Field, candidateText)
+	b.Candidates = slices.Clone(p.Candidates[:min(len(p.Candidates), problemCandidates)])
+	for i, c := range b.Candidates {
+		b.Candidates[i] = cut(c, candidateText)
+	}
+	b.RetryAfterMS = min(max(p.RetryAfterMS, 0), maxRetryAfter.Milliseconds())
+	return &b
+}
+
+// cut shortens text to most bytes without breaking a character.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+// Bounds of what a failure's record keeps for operators, in bytes: enough to
+// see what the model tried and why the guest died, little enough for what
+// either may have sent.
+const (
+	sentText  = 4096
+	faultText = 4096
+	logText   = 4096
+	logLines  = 50
+)
+
+// failure gives the detail of the record of a failed step.
+func (f *flight) failure(step string, problem *abi.Problem) json.RawMessage {
+	detail, err := json.Marshal(struct {
+		Step     string       `json:"step"`
+		Problem  *abi.Problem `json:"problem"`
+		Recovery string       `json:"recovery"`
+		Attempt  int          `json:"attempt,omitempty"`
+		Sent     string       `json:"sent,omitempty"`  // the model's own text, where the call never ran
+		Logs     []string     `json:"logs,omitempty"`  // the guest's last words
+		Fault    string       `json:"fault,omitempty"` // the host's own
+		Usage    host.Usage   `json:"usage"`
+	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.outcome.Usage})
+	if err != nil {
+		panic("BUG: a failure's record does not marshal: " + err.Error())
+	}
+	return detail
+}
+
+func (f *flight) sent() string {
+	if f.outcome.Attempts > 0 {
+		return "" // the intent's record has them
+	}
+	return strings.ToValidUTF8(cut(f.call.Args, sentText), "�")
+}
+
+// lastWords gives the end of the guest's logs, where a panic's words stand.
+func (f *flight) lastWords() []string {
+	var lines []string
+	room := logText
+	for _, l := range slices.Backward(f.logs) {
+		if room <= 0 || len(lines) == logLines {
+			break
+		}
+		line := l.Level + ": " + cut(l.Text, room)
+		lines, room = append(lines, line), room-len(line)
+	}
+	slices.Reverse(lines)
+	return lines
+}
