@@ -36,10 +36,8 @@ test: deps-guests
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk ./skills/...
 	$(GO) test -race -timeout 14m ./...
-	$(GO) test -timeout 14m ./host/rewrite ./sdk
-	$(GO) test -timeout 14m -run 'SameFrozen|ThreeLanguages' ./host/sandbox
+	$(GO) test -timeout 14m ./host ./host/rewrite ./host/sandbox ./sdk
 	$(GO) test -timeout 14m -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
-	$(GO) test -timeout 14m -run Systems ./host
 
 # Tests of guests' memory as systems without Linux's means have it: a copy of
 # the image, all of it compared.
@@ -49,7 +47,7 @@ PLAIN := PlainCopy|ThreeLanguages|Memory|Clos|LeavesNothing
 # that do not tell which pages were written.
 stress: deps-guests test-arm64 vet-others
 	$(GO) test -tags stress -run Stress -timeout 30m -count=1 -v ./host/...
-	$(GO) test -tags plaincopy -timeout 20m ./host/sandbox
+	$(GO) test -tags plaincopy -short -timeout 20m ./host/sandbox
 
 # What depends on the processor, on an emulated arm64. Guests are still built by
 # and for this machine's own tools. The emulator has no PAGEMAP_SCAN: the next

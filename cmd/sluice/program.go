@@ -109,9 +109,14 @@ func (p *program) print(v any) {
 // on, and at the end how long it took.
 func (p *program) step(label string, work func() error) error {
 	start := time.Now()
-	slow := time.AfterFunc(time.Second, func() { fmt.Fprintf(p.stderr, "… %s\n", label) })
+	said := make(chan struct{})
+	slow := time.AfterFunc(time.Second, func() {
+		defer close(said)
+		fmt.Fprintf(p.stderr, "… %s\n", label)
+	})
 	err := work()
 	if !slow.Stop() {
+		<-said
 		fmt.Fprintf(p.stderr, "… %s: %.1f s\n", label, time.Since(start).Seconds())
 	}
 	return err
