@@ -33,9 +33,6 @@ func Build(t testing.TB, pkg string) []byte {
 // folder, unless it is there. A module that cannot be compiled fails the test.
 func Warm(t testing.TB, wasm []byte) { warmAs(t, wasm, "") }
 
-// WarmFresh does the same for sandboxes that are Fresh.
-func WarmFresh(t testing.TB, wasm []byte) { warmAs(t, wasm, "fresh") }
-
 // PeerDir does the same for another host on the same engine, with and without
 // a deadline, and gives the folder of its machine code. A module that cannot be
 // compiled is the peer's to refuse.

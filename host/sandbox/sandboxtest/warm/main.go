@@ -1,8 +1,8 @@
 // Command warm compiles modules into a folder of compiled code, so that tests
-// under the race detector find them there: for sandboxes with slots, for those
-// that are Fresh, or for another host on the same engine.
+// under the race detector find them there: for sandboxes, or for another host
+// on the same engine.
 //
-//	warm slots|fresh|peer CACHE-DIR MODULE.wasm...
+//	warm slots|peer CACHE-DIR MODULE.wasm...
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) < 3 {
-		return errors.New("use: warm slots|fresh|peer CACHE-DIR MODULE.wasm...")
+		return errors.New("use: warm slots|peer CACHE-DIR MODULE.wasm...")
 	}
 	for _, file := range args[2:] {
 		wasm, err := os.ReadFile(file)
@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string) error {
 		if args[0] == "peer" {
 			err = errors.Join(compile(ctx, args[1], wasm, true), compile(ctx, args[1], wasm, false))
 		} else {
-			err = load(ctx, sandbox.Config{CacheDir: args[1], ModuleBytes: abi.ModuleBytesCeiling, Fresh: args[0] == "fresh"}, wasm)
+			err = load(ctx, sandbox.Config{CacheDir: args[1], ModuleBytes: abi.ModuleBytesCeiling}, wasm)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
