@@ -2,6 +2,7 @@ package abi
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 )
 
@@ -96,6 +97,96 @@ func DecodePage(b []byte) (Page, error) {
 	}
 	p.After = string(b)
 	return p, nil
+}
+
+// An HTTPRequest is what sluice_http asks for beside the body. Header names are
+// as they are sent; a name's values are joined by ", " where it has several.
+type HTTPRequest struct {
+	Method  string            `json:"method"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// An HTTPResponse is what a server answered. Header names are lower-case.
+type HTTPResponse struct {
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    []byte            `json:"-"`
+}
+
+// Encode writes a response: u32 length of its JSON, the JSON, the body. Little
+// endian.
+func (r HTTPResponse) Encode() ([]byte, error) {
+	head, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(head)+len(r.Body)), uint32(len(head)))
+	return append(append(b, head...), r.Body...), nil
+}
+
+// DecodeHTTPResponse reads what Encode writes. The body is a part of b, not a
+// copy.
+func DecodeHTTPResponse(b []byte) (r HTTPResponse, err error) {
+	head, body, ok := cutBlock(b)
+	if !ok {
+		return r, fmt.Errorf("a response of %d bytes is cut off", len(b))
+	}
+	if err := json.Unmarshal(head, &r); err != nil {
+		return r, err
+	}
+	r.Body = body
+	return r, nil
+}
+
+// A BlobRange asks for a part of a blob. Length 0 is to the end.
+type BlobRange struct {
+	ID     string `json:"id"`
+	Offset int64  `json:"offset,omitempty"`
+	Length int64  `json:"length,omitempty"`
+}
+
+// A BlobInfo describes a blob that is written.
+type BlobInfo struct {
+	Type string `json:"type,omitempty"` // media type
+	Name string `json:"name,omitempty"` // for people
+}
+
+// A FileCondition holds a write to the file's state: the hash that the file
+// must have, or "" for a file that must not be there. Without it (nil) the file
+// is replaced whatever it holds.
+type FileCondition struct {
+	IfHash *string `json:"if_hash,omitempty"`
+}
+
+// A FileEntry is one file or folder in a list.
+type FileEntry struct {
+	Name string `json:"name"` // below the folder that was listed
+	Dir  bool   `json:"dir,omitempty"`
+	Size int64  `json:"size,omitempty"` // bytes
+	Hash string `json:"hash,omitempty"` // SHA-256 of the bytes, hex
+}
+
+// A RecallQuery asks for memories.
+type RecallQuery struct {
+	Query string   `json:"query"`
+	Kinds []string `json:"kinds,omitempty"` // all that the manifest declares, where none is named
+	Limit int      `json:"limit,omitempty"` // at most and by default RecallHits
+}
+
+// A Memory is something to remember, or what was recalled.
+type Memory struct {
+	Kind   string  `json:"kind"`
+	Text   string  `json:"text"`
+	Entity string  `json:"entity,omitempty"` // what it is about
+	Score  float64 `json:"score,omitempty"`  // of a hit, 0 to 1
+}
+
+// A ProgressReport tells the user how far a call has come.
+type ProgressReport struct {
+	Done  int64  `json:"done"`
+	Total int64  `json:"total,omitempty"` // 0 where it is not known
+	Say   string `json:"say,omitempty"`   // one line in the user's language
 }
 
 func cutBlock(b []byte) (block, rest []byte, ok bool) {

@@ -55,6 +55,7 @@ const (
 	CallWrites      = 1000      // keys that one call may write
 	CallWriteBytes  = 16 * MiB  // all values that one call may write
 	ScanPageEntries = 1000      // entries of one page of a scan
+	RecallHits      = 50        // memories of one recall
 	ScanPageBytes   = 4 * MiB   // bytes of one page of a scan; a page ends early rather than exceed it
 	HostCalls       = 10_000    // host calls of one call
 	HostCallBytes   = 256 * MiB // bytes that one call may move through host functions
