@@ -3,7 +3,7 @@ package rewrite
 // Version is that of the rewriter and of its cost table. It changes whenever
 // the same module would cost another amount of fuel or be written differently,
 // and is part of every key under which rewritten modules are kept.
-const Version = 1
+const Version = 2
 
 // The cost table, version 1, in units of fuel. A trap ends a call in the
 // middle of what was charged in advance; every other call costs exactly the

@@ -379,6 +379,9 @@ func (e *emitter) finishLoop() {
 // sized charges an instruction by the size on top of its operands and checks
 // the fuel before it acts.
 func (e *emitter) sized() {
+	if e.w.op == opTableGrow {
+		e.g.boundTable(e.w.x)
+	}
 	left, right, ok := e.w.op.sized()
 	if !ok || isSmall(e.w.op, e.constant) || !e.plan.sized {
 		return

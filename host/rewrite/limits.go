@@ -31,6 +31,7 @@ const (
 	maxBranches    = 65_520     // of one br_table
 	maxMemoryPages = 65_536     // what 32 bits reach
 	maxTableItems  = 10_000_000 // at the start
+	maxGrownItems  = 1 << 20    // of all tables that grow: 8 MiB
 	maxNamesBytes  = 16 << 20   // of the name section; a larger one is left out
 	maxCustom      = 1_000      // sections
 	maxSelectTypes = 1          // of one select; the format leaves room for more

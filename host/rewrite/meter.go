@@ -140,6 +140,20 @@ func (g *metering) declare() {
 		export{DepthGlobal, kindGlobal, g.depth})
 }
 
+// boundTable bounds a table that the module grows: unlike memory it takes room
+// that no limit of a call knows of. Beyond the bound growing fails, as it may
+// for any reason.
+func (g *metering) boundTable(i uint32) {
+	if int(i) < g.m.importedTables {
+		return
+	}
+	l := &g.m.tables[i].limits
+	most := max(l.least, uint32(maxGrownItems/len(g.m.tables)))
+	if !l.bounded || l.most > most {
+		l.bounded, l.most = true, most
+	}
+}
+
 func i64Constant(v int64) []byte {
 	return append(putSigned([]byte{byte(opI64Const)}, v), byte(opEnd))
 }

@@ -76,6 +76,13 @@ func attacks() map[string]attack {
 			m.tables = []byte{1, 0x70, 0, 1}
 			return [][]byte{loop([]byte{0xd0, 0x70}, i32c(1000), bulk(15, 0), drop, branch(0)), i32c(0)}
 		}), fuel},
+		"a table that has grown to more than it may": {attacker(func(m *module) [][]byte {
+			m.tables = []byte{1, 0x70, 0, 1}
+			grow := func(n int32) []byte { return slices.Concat([]byte{0xd0, 0x70}, i32c(n), bulk(15, 0)) }
+			return [][]byte{ // it may have a million items, and not one more
+				grow(1<<20 - 1), i32c(1), []byte{0x47}, ifThen(unreachable),
+				grow(1), i32c(-1), []byte{0x46}, ifThen(loopForever), i32c(0)}
+		}), fuel},
 		"a flood of blocks": {attacker(func(m *module) [][]byte {
 			alloc := m.imported(env, "alloc", []byte{i64t}, []byte{i64t})
 			return [][]byte{loop(i64c(100_000), callf(alloc), drop, branch(0)), i32c(0)}
