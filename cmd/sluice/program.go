@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/sandbox"
 )
 
 // Exit codes, as `sluice help` tells them.
@@ -36,6 +37,7 @@ type program struct {
 	registry string
 	json     bool
 	model    modelFlags
+	engine   sandbox.Config // what the command line sets of it
 }
 
 // errUsage marks an error in the command line itself.

@@ -23,6 +23,8 @@ Ctrl-C lets running turns finish.`,
   curl -s -H 'Content-Type: application/json' -d '{"user":"mia"}' http://127.0.0.1:7700/v1/sessions`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), listen) },
 	}
+	c.Flags().IntVar(&p.engine.Cores, "cores", 0, "how many guests run at once (default: the processor's cores); one tenant has at most half while others wait")
+	c.Flags().Int64Var(&p.engine.Budget.Rate, "tenant-fuel", 0, "units of fuel (instructions) a second that the guests of one tenant may use in the long run (default: no bound)")
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:7700", "loopback address and port; port 0 takes a free one")
 	return c
 }

@@ -66,7 +66,9 @@ func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, 
 	if h.store, err = state.Open(ctx, filepath.Join(folder, "sluice.db"), state.Options{}); err != nil {
 		return nil, err
 	}
-	if h.sandbox, err = sandbox.New(sandbox.Config{CacheDir: p.compileCache()}); err != nil {
+	engine := p.engine
+	engine.CacheDir = p.compileCache()
+	if h.sandbox, err = sandbox.New(engine); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
 	if registryURL != "" {

@@ -23,7 +23,7 @@ func (f *flight) run(ctx context.Context) *abi.Problem {
 	}
 	f.grant = grant.For(f.Store, skill.Capabilities, f.entry.Tool.Effect, f.call.Session.Tenant, f.env.State)
 	result := f.entry.Release.Module.Call(ctx, sandbox.Request{
-		Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions,
+		Tenant: f.call.Session.Tenant, Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions,
 		Now: f.env.Now, Clock: skill.Capabilities.Clock,
 		Seed: sha256.Sum256([]byte(f.call.ID)), Random: skill.Capabilities.Random,
 	})

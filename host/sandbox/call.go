@@ -48,9 +48,11 @@ type call struct {
 	hostCalls int
 	hostBytes int
 
-	slice  int64 // fuel that it gets at a time
-	fueled int64 // fuel that it got
-	fuel   int64 // that it used, as far as is known
+	slice   int64 // fuel that it gets at a time
+	fueled  int64 // fuel that it got
+	fuel    int64 // that it used, as far as is known
+	charged int64 // of it, to its tenant
+	onCore  bool  // it has one
 
 	deadline time.Duration
 	stopped  *abi.Problem // why the host ended the guest
@@ -99,15 +101,21 @@ func (c *call) run(ctx context.Context) Result {
 // useSlot runs the call in a slot, which is as new for the next one afterwards,
 // or is thrown away.
 func (c *call) useSlot() Result {
-	w := &waiter{code: c.code, bytes: c.limits.Memory}
+	w := &waiter{code: c.code, tenant: c.request.Tenant, bytes: c.limits.Memory}
 	if err := c.sandbox.pool.take(c.ctx, w); err != nil {
+		return Result{Problem: c.notServed(err)}
+	}
+	if err := c.enterCore(); err != nil {
+		c.sandbox.pool.give(w, w.slot)
 		return Result{Problem: c.notServed(err)}
 	}
 	if w.slot != nil {
 		w.slot.serve(c)
 	}
 	exit, err := c.guard(c.execute)
+	c.leaveCore()
 	res := c.result(exit, err)
+	_ = c.charge() // what it used is owed, though this call is over
 	if c.slot != nil {
 		res.Usage.PeakMemory = abi.Size(c.slot.memory.peak)
 	}
@@ -138,7 +146,7 @@ func (c *call) notServed(err error) *abi.Problem {
 		return host.ProblemOf(err)
 	}
 	p := c.contextProblem()
-	p.Message += "; all of it waiting for a free instance"
+	p.Message += "; all of it waiting for an instance and a core"
 	return p
 }
 

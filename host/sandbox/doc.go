@@ -48,15 +48,16 @@
 //
 //  1. Export, input and deadline are checked; the context gets the deadline.
 //  2. A slot is taken: an instance that served before and was restored, or the
-//     room to make one. Who finds none waits; the bounds and who is next are
-//     those of the pool.
+//     room to make one; then a core. Who finds none waits; the bounds and who is
+//     next are those of the pool and of the cores.
 //  3. The input becomes a block of the call's kernel, which holds what guest
 //     and host exchange. Clock, random bytes, logs, variables and functions are
 //     the call's own.
 //  4. The export runs, a slice of fuel at a time. Between two slices its limit,
-//     its deadline and its caller are looked at, and others have their turn.
-//     Host functions are found by the call that the context carries, are
-//     counted, and end the guest where a quota is reached.
+//     its deadline, its caller and its tenant's budget are looked at, and the
+//     core goes to a guest of a tenant that has fewer. Host functions are found
+//     by the call that the context carries, are counted, and end the guest
+//     where a quota is reached; a guest that waits for one has no core.
 //  5. The end is judged, in this order: what the host ended; fuel; the context;
 //     memory that was refused to a guest that died; exit; trap; a return other
 //     than 0 or an error text; output above its limit. Only what is left is a
@@ -93,7 +94,6 @@
 //
 // # What is not bounded
 //
-// A table that a guest grows is bounded by fuel only: a unit for each item of 8
-// bytes. Time in host functions is bounded by the deadline, not by fuel. A trap
+// Time in host functions is bounded by the deadline, not by fuel. A trap
 // loses what was used since the last check, at most a slice.
 package sandbox

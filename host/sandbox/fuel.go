@@ -37,9 +37,60 @@ func (c *call) refuel(left, depth int64) int64 {
 		c.stop(c.outOfFuel())
 	}
 	c.stopIfDone()
-	runtime.Gosched() // between two slices others have their turn
+	c.handOver()
 	c.fueled = min(c.limits.Fuel, c.fuel+c.slice)
 	return c.fueled - c.fuel
+}
+
+// handOver ends a slice: the tenant pays for it, and the core goes to who is
+// next. A start has no core: it is part of loading.
+func (c *call) handOver() {
+	if c.starting {
+		return
+	}
+	if p := c.charge(); p != nil {
+		c.stop(p)
+	}
+	runtime.Gosched() // the host's own goroutines have their turn, too
+	if err := c.sandbox.cores.yield(c.ctx, c.request.Tenant); err != nil {
+		c.onCore = false
+		c.stop(c.contextProblem())
+	}
+}
+
+// charge has the tenant pay for what was used since the last time.
+func (c *call) charge() *abi.Problem {
+	used := c.fuel - c.charged
+	c.charged = c.fuel
+	return c.sandbox.cores.charge(c.request.Tenant, used)
+}
+
+// enterCore waits for a core to run on.
+func (c *call) enterCore() error {
+	err := c.sandbox.cores.enter(c.ctx, c.request.Tenant)
+	c.onCore = err == nil
+	return err
+}
+
+// leaveCore gives the core back, if it has one.
+func (c *call) leaveCore() {
+	if c.onCore {
+		c.onCore = false
+		c.sandbox.cores.leave(c.request.Tenant)
+	}
+}
+
+// offCore runs something that may wait for others than the guest.
+func (c *call) offCore(wait func()) {
+	if !c.onCore {
+		wait()
+		return
+	}
+	c.leaveCore()
+	wait()
+	if err := c.enterCore(); err != nil {
+		c.stop(c.contextProblem())
+	}
 }
 
 // errTooDeep is a trap of ours: the guest's stack ends long before the engine's.

@@ -50,7 +50,9 @@ func (c *call) serve(ctx context.Context, name string, handles []uint64) uint64 
 		c.countHostBytes(len(b))
 		args[i] = b
 	}
-	result, problem := c.granted(name)(ctx, args)
+	var result []byte
+	var problem *abi.Problem
+	c.offCore(func() { result, problem = c.granted(name)(ctx, args) })
 	c.stopIfDone()
 	if problem != nil {
 		return c.refuse(problem)

@@ -32,9 +32,10 @@ func newModule(s *Sandbox, c *code, limits abi.Limits) *Module {
 
 // A Request is one call.
 type Request struct {
-	Export    string     // of signature () -> i32
-	Input     []byte     // what the guest reads as its input; not kept
-	Functions []Function // granted for this call; the first of a name counts
+	Tenant    host.TenantID // whose cores and whose budget the guest uses
+	Export    string        // of signature () -> i32
+	Input     []byte        // what the guest reads as its input; not kept
+	Functions []Function    // granted for this call; the first of a name counts
 	// Deadline shrinks the module's own deadline. 0 leaves it; a negative one
 	// has passed already.
 	Deadline time.Duration
@@ -72,6 +73,7 @@ type Result struct {
 //	abi.Cancelled      ctx was cancelled
 //	abi.QuotaReached   too many host calls, bytes through them, or variables
 //	abi.BadHostCall    the guest gave Extism's ABI something that is not a block
+//	abi.OverBudget     the tenant used up Config.Budget
 //	abi.NotGranted     the guest asked for Extism's http_request
 //	abi.Trap           the guest trapped
 //	abi.GuestExit      the export returned non-zero, set an error, or the guest ended its process

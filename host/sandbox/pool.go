@@ -1,12 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 )
 
 // maxWaiting bounds the calls that wait for a slot. More of them would only
@@ -15,18 +17,32 @@ const maxWaiting = 4096
 
 // A pool bounds the slots of all modules together, by number and by bytes: a
 // slot that runs counts with all the memory that its call may take, an idle
-// one with what it has. Who finds no room waits. Those of the module that runs
-// least go first, and among them who came first; a large one that is next is
-// not passed by smaller ones, so that it gets its turn.
+// one with what it has. Who finds no room waits. A tenant's calls have at most
+// half of the room, so that one whose calls are long does not keep the others
+// out. Those of the tenant that runs least go first, then those of the module
+// that does, and among them who came first; a large one that is next is not
+// passed by smaller ones, so that it gets its turn.
 type pool struct {
 	cfg PoolConfig
 
 	mu      sync.Mutex
-	slots   int         // that exist, or are being made; guarded by mu
-	bytes   abi.Size    // guarded by mu
-	idle    []*parked   // by the time of parking; guarded by mu
-	waiting []*waiter   // by the time of arrival; guarded by mu
-	sweeper *time.Timer // runs while slots are idle; guarded by mu
+	slots   int                             // that exist, or are being made; guarded by mu
+	bytes   abi.Size                        // guarded by mu
+	idle    []*parked                       // by the time of parking; guarded by mu
+	waiting []*waiter                       // by the time of arrival; guarded by mu
+	sweeper *time.Timer                     // runs while slots are idle; guarded by mu
+	tenants map[host.TenantID]*tenantInPool // those that run; guarded by mu
+}
+
+// A tenantInPool is what the running calls of a tenant have.
+type tenantInPool struct {
+	running int
+	bytes   abi.Size
+	of      map[*code]int // running, by module
+}
+
+func newPool(cfg PoolConfig) *pool {
+	return &pool{cfg: cfg, tenants: map[host.TenantID]*tenantInPool{}}
 }
 
 // A parked is a slot that waits for a call.
@@ -37,11 +53,12 @@ type parked struct {
 
 // A waiter is a call that wants a slot.
 type waiter struct {
-	code  *code
-	bytes abi.Size
-	ready chan struct{} // closed when it is served; nil if it never had to wait
-	done  bool          // it is served; guarded by pool.mu
-	slot  *slot         // nil: it has room for a new one
+	code   *code
+	tenant host.TenantID
+	bytes  abi.Size
+	ready  chan struct{} // closed when it is served; nil if it never had to wait
+	done   bool          // it is served; guarded by pool.mu
+	slot   *slot         // nil: it has room for a new one
 }
 
 // take gives a slot for a call, or nil and room to make one. The caller must
@@ -83,8 +100,7 @@ func (p *pool) giveUp(ctx context.Context, w *waiter) error {
 // give takes a slot back, or only its room where keep is nil.
 func (p *pool) give(w *waiter, keep *slot) {
 	p.mu.Lock()
-	w.code.running--
-	p.bytes -= w.bytes
+	p.ended(w)
 	if keep != nil {
 		p.bytes += keep.size()
 		p.idle = append(p.idle, &parked{keep, time.Now()})
@@ -117,11 +133,56 @@ func (p *pool) serve() (evicted []*slot) {
 func (p *pool) next() int {
 	best := -1
 	for i, w := range p.waiting {
-		if w.code.running < p.cfg.PerModule && (best < 0 || w.code.running < p.waiting[best].code.running) {
+		if w.code.running < p.cfg.PerModule && p.within(w) && (best < 0 || p.before(w, p.waiting[best])) {
 			best = i
 		}
 	}
 	return best
+}
+
+func (p *pool) before(a, b *waiter) bool {
+	return cmp.Or(cmp.Compare(p.running(a.tenant), p.running(b.tenant)), cmp.Compare(a.code.running, b.code.running)) < 0
+}
+
+func (p *pool) running(tenant host.TenantID) int {
+	if t := p.tenants[tenant]; t != nil {
+		return t.running
+	}
+	return 0
+}
+
+// within reports whether a call stays within its tenant's half, of everything
+// and of its module. One call may always run.
+func (p *pool) within(w *waiter) bool {
+	t := p.tenants[w.tenant]
+	return t == nil || 2*(t.running+1) <= p.cfg.Slots && 2*(t.bytes+w.bytes) <= p.cfg.Bytes && 2*(t.of[w.code]+1) <= p.cfg.PerModule
+}
+
+func (p *pool) began(w *waiter) {
+	t := p.tenants[w.tenant]
+	if t == nil {
+		t = &tenantInPool{of: map[*code]int{}}
+		p.tenants[w.tenant] = t
+	}
+	t.running++
+	t.bytes += w.bytes
+	t.of[w.code]++
+	w.code.running++
+	p.bytes += w.bytes
+}
+
+func (p *pool) ended(w *waiter) {
+	t := p.tenants[w.tenant]
+	t.running--
+	t.bytes -= w.bytes
+	if t.of[w.code]--; t.of[w.code] == 0 {
+		delete(t.of, w.code)
+	}
+	if t.running == 0 {
+		delete(p.tenants, w.tenant)
+	}
+	w.code.running--
+	p.bytes -= w.bytes
 }
 
 // fits reports whether there is room for a call if idle slots make way.
@@ -136,8 +197,7 @@ func (p *pool) fits(w *waiter) bool {
 // admit gives a waiter an idle slot of its module, the one that was used last,
 // or the room for a new one.
 func (p *pool) admit(w *waiter) (evicted []*slot) {
-	w.code.running++
-	p.bytes += w.bytes
+	p.began(w)
 	for i := len(p.idle) - 1; i >= 0 && w.slot == nil; i-- {
 		if p.idle[i].slot.code == w.code {
 			w.slot = p.unpark(i)

@@ -3,29 +3,41 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 )
 
 func testPool(cfg PoolConfig) *pool {
-	return &pool{cfg: cfg.withDefaults(0)}
+	return newPool(cfg.withDefaults(0))
 }
 
-// taken asks for a slot and reports whether it was served at once.
+// taken asks for a slot, for a tenant that has none, and reports whether it
+// was served at once.
 func taken(p *pool, c *code, bytes abi.Size) (*waiter, bool) {
+	return takenBy(p, host.TenantID(fmt.Sprint("t", len(p.tenants), "-", p.bytes)), c, bytes)
+}
+
+func takenBy(p *pool, tenant host.TenantID, c *code, bytes abi.Size) (*waiter, bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // who has to wait gives up
-	w := &waiter{code: c, bytes: bytes}
+	w := &waiter{code: c, tenant: tenant, bytes: bytes}
 	return w, p.take(ctx, w) == nil
 }
 
 // queued asks for a slot and waits.
 func queued(t *testing.T, p *pool, c *code, bytes abi.Size) (*waiter, chan error) {
 	t.Helper()
-	w, served := &waiter{code: c, bytes: bytes}, make(chan error, 1)
+	return queuedBy(t, p, host.TenantID(fmt.Sprint("waits ", len(p.waiting))), c, bytes)
+}
+
+func queuedBy(t *testing.T, p *pool, tenant host.TenantID, c *code, bytes abi.Size) (*waiter, chan error) {
+	t.Helper()
+	w, served := &waiter{code: c, tenant: tenant, bytes: bytes}, make(chan error, 1)
 	p.mu.Lock()
 	before := len(p.waiting)
 	p.mu.Unlock()
@@ -58,6 +70,61 @@ func TestThePoolIsBounded(t *testing.T) {
 		if got != tt.want || len(p.waiting) != 0 {
 			t.Errorf("%s: %d ran at once, %d wait; want %d", name, got, len(p.waiting), tt.want)
 		}
+	}
+}
+
+// A tenant whose calls are long does not keep the others out: of slots, of
+// bytes, and of one module that all use.
+func TestATenantHasAtMostHalfOfThePool(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cfg   PoolConfig
+		bytes abi.Size
+		want  int
+	}{
+		"of the slots":       {PoolConfig{Slots: 7, PerModule: 90}, 1, 3},
+		"of a module":        {PoolConfig{Slots: 50, PerModule: 8}, 1, 4},
+		"of the bytes":       {PoolConfig{Slots: 50, PerModule: 90, Bytes: 7 * abi.MiB}, abi.MiB, 3},
+		"one call, but that": {PoolConfig{Slots: 50, PerModule: 90, Bytes: 7 * abi.MiB}, 5 * abi.MiB, 1},
+	} {
+		p, c := testPool(tt.cfg), &code{}
+		var running []*waiter
+		for range 60 {
+			if w, ok := takenBy(p, "busy", c, tt.bytes); ok {
+				running = append(running, w)
+			}
+		}
+		if len(running) != tt.want {
+			t.Errorf("%s: one tenant runs %d, want %d", name, len(running), tt.want)
+		}
+		if _, ok := takenBy(p, "other", c, 1); !ok {
+			t.Errorf("%s: another tenant finds no room", name)
+		}
+		p.give(running[0], nil)
+		if _, ok := takenBy(p, "busy", c, tt.bytes); !ok {
+			t.Errorf("%s: the room that was given back is not had again", name)
+		}
+	}
+}
+
+// Of two tenants that wait, the one that runs less is next, though it came
+// later and its module runs more.
+func TestTheTenantThatRunsLeastGoesFirst(t *testing.T) {
+	p, a, b := testPool(PoolConfig{Slots: 4, PerModule: 40}), &code{}, &code{}
+	first, _ := takenBy(p, "busy", a, 1)
+	var others []*waiter
+	for _, tenant := range []host.TenantID{"one", "two", "three"} {
+		w, _ := takenBy(p, tenant, b, 1)
+		others = append(others, w)
+	}
+	busy, busyServed := queuedBy(t, p, "busy", a, 1)
+	_, newServed := queuedBy(t, p, "new", b, 1)
+	p.give(others[0], nil)
+	if err := <-newServed; err != nil || busy.done {
+		t.Fatalf("the tenant without a call got %v, the busy one is served: %v", err, busy.done)
+	}
+	p.give(first, nil)
+	if err := <-busyServed; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -105,14 +172,11 @@ func TestTheModuleThatRunsLeastGoesFirst(t *testing.T) {
 	if err := <-served; err != nil || !last.done {
 		t.Errorf("the other module got %v", err)
 	}
-	for i := range floods {
-		if p.give(running[(i+1)%3], nil); i == 2 {
-			break
+	for i, over := range []*waiter{running[1], running[2], last} {
+		p.give(over, nil)
+		if err := <-floodServed[i]; err != nil || !floods[i].done {
+			t.Errorf("flood %d got %v", i, err)
 		}
-		if err := <-floodServed[i]; err != nil {
-			t.Error(err)
-		}
-		running[(i+1)%3] = floods[i]
 	}
 }
 

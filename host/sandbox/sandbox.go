@@ -27,6 +27,12 @@ type Config struct {
 	// abi.CeilingLimits, and none may exceed it.
 	Ceiling abi.Limits
 	Pool    PoolConfig
+	// Cores is how many guests run at once; 0 is GOMAXPROCS. While others wait
+	// the guests of one tenant have at most half of them, rounded up. A guest
+	// that waits for a host function has none.
+	Cores int
+	// Budget is what the guests of one tenant may use; by default all they can.
+	Budget TenantBudget
 	// Audit compares the whole memory with its image after every call. It is
 	// for tests: it takes longer than most calls. A difference is abi.HostBug.
 	Audit bool
@@ -39,10 +45,12 @@ type Config struct {
 // PoolConfig bounds the instances of all modules together. A zero field is the
 // default.
 type PoolConfig struct {
-	// Slots is how many there may be, idle ones included; 0 is 64.
+	// Slots is how many there may be, idle ones included; 0 is 64. The calls of
+	// one tenant have at most half of them, and of Bytes.
 	Slots int
-	// PerModule is how many calls of one module may run at once; 0 is twice
-	// GOMAXPROCS, and at least 8, since a call may wait for its host functions.
+	// PerModule is how many calls of one module may run at once, and twice of
+	// how many of one tenant; 0 is four times GOMAXPROCS, and at least 16, since
+	// a call may wait for its host functions.
 	PerModule int
 	// Bytes is the memory of all: with its limit for one that runs, with what
 	// it has for an idle one; 0 is 1 GiB. It is at least Ceiling.Memory.
@@ -52,7 +60,7 @@ type PoolConfig struct {
 }
 
 func (p PoolConfig) withDefaults(ceiling abi.Size) PoolConfig {
-	d := PoolConfig{Slots: 64, PerModule: max(8, 2*runtime.GOMAXPROCS(0)), Bytes: abi.GiB, Idle: time.Minute}
+	d := PoolConfig{Slots: 64, PerModule: max(16, 4*runtime.GOMAXPROCS(0)), Bytes: abi.GiB, Idle: time.Minute}
 	return PoolConfig{
 		Slots: cmp.Or(p.Slots, d.Slots), PerModule: cmp.Or(p.PerModule, d.PerModule),
 		Bytes: max(cmp.Or(p.Bytes, d.Bytes), ceiling+slotOverhead), Idle: cmp.Or(p.Idle, d.Idle),
@@ -67,6 +75,7 @@ type Sandbox struct {
 	offer     offer
 	compiling chan struct{} // holds the running compilations
 	pool      *pool
+	cores     *cores
 	tracker   *tracker
 
 	slice     int64 // fuel that a guest gets at a time
@@ -92,6 +101,9 @@ func New(cfg Config) (*Sandbox, error) {
 	if cfg.Ceiling.Memory < abi.PageBytes {
 		over = append(over, fmt.Sprintf("memory: %v is less than one page of %v", cfg.Ceiling.Memory, abi.PageBytes))
 	}
+	if cfg.Cores < 0 || cfg.Budget.Rate < 0 || cfg.Budget.Burst < 0 {
+		over = append(over, "cores or budget: a bound is negative")
+	}
 	if p := cfg.Pool; min(p.Slots, p.PerModule) < 0 || p.Bytes < 0 || p.Idle < 0 {
 		over = append(over, "pool: a bound is negative")
 	}
@@ -112,7 +124,8 @@ func New(cfg Config) (*Sandbox, error) {
 	}
 	cfg.Pool = cfg.Pool.withDefaults(cfg.Ceiling.Memory)
 	return &Sandbox{
-		cfg: cfg, disk: disk, offer: offer, tracker: tracker, pool: &pool{cfg: cfg.Pool}, slice: sliceFuel, startFuel: startFuel, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		cfg: cfg, disk: disk, offer: offer, tracker: tracker, pool: newPool(cfg.Pool), cores: newCores(cmp.Or(cfg.Cores, runtime.GOMAXPROCS(0)), cfg.Budget),
+		slice: sliceFuel, startFuel: startFuel, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		codes: map[string]*code{}, modules: map[*Module]bool{},
 	}, nil
 }

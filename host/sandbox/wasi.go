@@ -103,10 +103,12 @@ func (k *hostClock) nanotime() int64 { return int64(k.origin + time.Since(k.bega
 func (k *hostClock) nanosleep(ns int64) {
 	timer := time.NewTimer(time.Duration(ns))
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-k.call.ctx.Done():
-	}
+	k.call.offCore(func() {
+		select {
+		case <-timer.C:
+		case <-k.call.ctx.Done():
+		}
+	})
 	k.call.stopIfDone()
 }
 
