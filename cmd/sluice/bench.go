@@ -30,8 +30,9 @@ func (p *program) skillBenchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "bench FILE.wasm TOOL", Short: "Measure one tool in the sandbox, without the gate: latency, fuel, memory", Args: cobra.ExactArgs(2),
 		Long: `Calls one tool over and over in the sandbox, with the arguments and the store of its
-first example, and then with a fresh instance for each call, for comparison. What it
-writes goes into a store in memory that is thrown away.`,
+first example; then, for comparison, with a fresh instance for each call, and in Extism's
+own host for Go, with fresh instances and with one for all calls. What it writes goes into
+a store in memory that is thrown away.`,
 		Example: "  sluice skill bench dist/skill.wasm quote\n  sluice skill bench dist/skill.wasm quote --args '{\"sku\":\"1001\"}' --calls 5000",
 		RunE: func(c *cobra.Command, positional []string) error {
 			if calls < 1 || calls > benchCallsMost {
@@ -123,10 +124,10 @@ type measured struct {
 	P50        time.Duration `json:"p50"`
 	P95        time.Duration `json:"p95"`
 	P99        time.Duration `json:"p99"`
-	Fuel       int64         `json:"fuel"`        // of one call
-	FuelValues int           `json:"fuel_values"` // 1 where every call used the same
-	PeakMemory abi.Size      `json:"peak_memory"`
-	HostCalls  int           `json:"host_calls"` // of one call
+	Fuel       int64         `json:"fuel,omitempty"`        // of one call; the reference host counts none
+	FuelValues int           `json:"fuel_values,omitempty"` // 1 where every call used the same
+	PeakMemory abi.Size      `json:"peak_memory,omitempty"`
+	HostCalls  int           `json:"host_calls,omitempty"` // of one call
 	Answer     string        `json:"answer"`
 
 	took []time.Duration
@@ -146,16 +147,46 @@ func (p *program) bench(ctx context.Context, slots *sandbox.Sandbox, wasm []byte
 	if err != nil {
 		return err
 	}
+	peers, err := p.benchPeer(ctx, wasm, limits, t, calls)
+	if err != nil {
+		return err
+	}
 	if p.json {
-		p.print(map[string]any{"tool": t.tool, "restored": ours, "fresh": each})
+		p.print(map[string]any{"tool": t.tool, "restored": ours, "fresh": each, "reference_fresh": peers[0], "reference_reused": peers[1]})
 		return nil
 	}
 	w := p.stdout
 	fmt.Fprintf(w, "%s: %.120s\n%d calls, each in an instance that was restored: p50 %v, p95 %v, p99 %v\n", t.tool, ours.Answer, ours.Calls, ours.P50, ours.P95, ours.P99)
 	plot(w, ours.took)
 	fmt.Fprintf(w, "fuel %d (%d value%s in all calls), %v of memory, %d host calls\n", ours.Fuel, ours.FuelValues, plural(ours.FuelValues), ours.PeakMemory, ours.HostCalls)
-	fmt.Fprintf(w, "%d calls, each in a fresh instance: p50 %v, %.1f times as long\n", each.Calls, each.P50, float64(each.P50)/float64(ours.P50))
+	beside := func(m measured, how string) {
+		fmt.Fprintf(w, "%d calls, %s: p50 %v, %.1f times as long\n", m.Calls, how, m.P50, float64(m.P50)/float64(ours.P50))
+	}
+	beside(each, "each in a fresh instance")
+	beside(peers[0], "each in a fresh instance of the reference host")
+	beside(peers[1], "all in one instance of the reference host, which keeps what the calls leave")
+	if peers[0].Answer != ours.Answer {
+		fmt.Fprintf(w, "note: the reference host's guest answers otherwise: %.300s\n", peers[0].Answer)
+	}
 	return nil
+}
+
+// benchPeer measures the reference host: fresh instances, and one that is used
+// for all calls.
+func (p *program) benchPeer(ctx context.Context, wasm []byte, limits abi.Limits, t trial, calls int) (both [2]measured, err error) {
+	err = p.step("compiling the module for the reference host", func() error {
+		peer, err := newPeer(ctx, wasm, limits, t)
+		if err != nil {
+			return err
+		}
+		defer peer.close(ctx)
+		if both[0], err = peer.measure(ctx, min(calls, benchFreshCalls), false); err != nil {
+			return err
+		}
+		both[1], err = peer.measure(ctx, calls, true)
+		return err
+	})
+	return both, err
 }
 
 func plural(n int) string {
@@ -187,12 +218,17 @@ func measure(ctx context.Context, s *sandbox.Sandbox, wasm []byte, limits abi.Li
 		m.Fuel, m.HostCalls, m.Answer = res.Usage.Fuel, res.Usage.HostCalls, string(res.Output)
 		m.PeakMemory = max(m.PeakMemory, res.Usage.PeakMemory)
 	}
+	m.FuelValues = len(fuel)
+	m.percentiles()
+	return m, nil
+}
+
+func (m *measured) percentiles() {
 	slices.Sort(m.took)
 	at := func(percent int) time.Duration {
 		return m.took[(len(m.took)-1)*percent/100].Round(100 * time.Nanosecond)
 	}
-	m.P50, m.P95, m.P99, m.FuelValues = at(50), at(95), at(99), len(fuel)
-	return m, nil
+	m.P50, m.P95, m.P99 = at(50), at(95), at(99)
 }
 
 // plot draws how many calls took how long, a line for each quarter more.
