@@ -31,10 +31,10 @@ func normalPath(raw string) (string, error) {
 		if !ok {
 			return "", errors.New("its path holds a % that is no escape")
 		}
-		i += 2
-		if _, twice := unescape("%" + raw[i+1:]); c == '%' && twice || c < ' ' || c == 0x7f || strings.IndexByte(`/.;\`, c) >= 0 {
-			return "", fmt.Errorf("its path holds %s, which servers read differently", raw[i-2:i+1])
+		if c < ' ' || c == 0x7f || strings.IndexByte(`/.;\`, c) >= 0 {
+			return "", fmt.Errorf("its path holds %s, which servers read differently", raw[i:i+3])
 		}
+		i += 2
 		plain.WriteByte(c)
 		if unreserved(c) {
 			path.WriteByte(c)
@@ -42,15 +42,35 @@ func normalPath(raw string) (string, error) {
 			fmt.Fprintf(&path, "%%%02X", c)
 		}
 	}
-	if !utf8.ValidString(plain.String()) {
-		return "", errors.New("its path is not UTF-8")
+	if err := checkPlain(plain.String()); err != nil {
+		return "", err
 	}
 	return path.String(), checkSegments(path.String())
+}
+
+// checkPlain refuses an unescaped path that would be another one if it were
+// unescaped again, or that is not text.
+func checkPlain(plain string) error {
+	for i := range len(plain) {
+		if plain[i] != '%' {
+			continue
+		}
+		if _, twice := unescape(plain[i:]); twice {
+			return errors.New("its path is escaped twice")
+		}
+	}
+	if !utf8.ValidString(plain) {
+		return errors.New("its path is not UTF-8")
+	}
+	return nil
 }
 
 // checkSegments takes what follows a semicolon for a parameter, as Java's
 // servers do: /..;x/ is /../ to them.
 func checkSegments(path string) error {
+	if path[0] != '/' {
+		return errors.New("its path does not begin with /")
+	}
 	segments := strings.Split(path, "/")[1:]
 	for i, segment := range segments {
 		switch name, _, _ := strings.Cut(segment, ";"); {

@@ -80,7 +80,7 @@ func compileRule(r abi.HTTPRule) (rule, error) {
 		}
 	}
 	for _, glob := range r.Paths {
-		if normal, err := normalPath(glob); err != nil || normal != glob || strings.Contains(glob, "**") {
+		if normal, err := normalPath(glob); err != nil || normal != glob || glob == "" || strings.Contains(glob, "**") {
 			return rule{}, fmt.Errorf("the path %.80q is not one of plain segments, such as /api/prices/*", glob)
 		}
 	}
