@@ -297,7 +297,8 @@ func TestAKeptConnectionSkipsNoPolicy(t *testing.T) {
 	}
 }
 
-// TestWithoutAWorld uses the real look-up and the real network.
+// TestOnlyTheRangeThatTheOperatorOpensIsReached uses the real look-up and the
+// real network.
 func TestOnlyTheRangeThatTheOperatorOpensIsReached(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, "mine") }))
 	defer server.Close()
@@ -428,11 +429,49 @@ func TestAProxyIsAskedForCheckedAddressesOnly(t *testing.T) {
 	if _, problem := do(t, client, call(t), "GET", "http://allowed.example.com/api/x", "", nil); problem == nil || problem.Code != abi.ClosedAddress || len(asked) > 0 {
 		t.Errorf("a closed address by the proxy: %v, asked %q", problem, asked)
 	}
-	w.names["allowed.example.com"] = nil
 	delete(w.names, "allowed.example.com")
 	status = http.StatusProxyAuthRequired
 	if _, problem := do(t, client, call(t), "GET", "http://allowed.example.com/api/x", "", nil); problem == nil || problem.Code != abi.Unavailable || strings.Contains(problem.Error(), "hush") {
 		t.Errorf("a proxy that refuses: %v", problem)
+	}
+}
+
+// TestProxiesThatCannotBeUsed: none of them holds a request up, or gets a word
+// in before the server does.
+func TestProxiesThatCannotBeUsed(t *testing.T) {
+	w := newWorld(t)
+	for name, tt := range map[string]struct {
+		answer string
+		want   abi.Code
+	}{
+		"silent": {"", abi.Deadline}, "no HTTP": {"SSH-2.0-x\r\n\r\n", abi.Unavailable}, "one that answers in the server's place": {"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", abi.Unavailable}, "endless": {"HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", 10_000), abi.Unavailable},
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				_, _ = http.ReadRequest(bufio.NewReader(conn))
+				_, _ = io.WriteString(conn, tt.answer)
+			}
+		}()
+		client := w.client(func(c *egress.Config) {
+			c.Proxy, c.Timeout = &url.URL{Scheme: "http", Host: listener.Addr().String()}, 300*time.Millisecond
+		})
+		if _, problem := do(t, client, call(t), "GET", "http://allowed.example.com/api/x", "", nil); problem == nil || problem.Code != tt.want {
+			t.Errorf("%s: %v", name, problem)
+		}
+	}
+	secure := w.client(func(c *egress.Config) { c.Proxy, c.RootCAs = &url.URL{Scheme: "https", Host: w.frontTLS}, nil })
+	if _, problem := do(t, secure, call(t), "GET", "http://allowed.example.com/api/x", "", nil); problem == nil || problem.Code != abi.Unavailable {
+		t.Errorf("a proxy whose certificate nobody vouches for: %v", problem)
 	}
 }
 

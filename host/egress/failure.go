@@ -7,7 +7,6 @@ import (
 	"net"
 
 	"github.com/sluicehq/sluice/abi"
-	"github.com/sluicehq/sluice/host"
 )
 
 // failure tells what went wrong with a server, in words for a guest: no address
@@ -19,9 +18,10 @@ func failure(ctx context.Context, name string, err error) *abi.Problem {
 	switch {
 	case errors.As(err, &closed):
 		return closed
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return abi.NewProblem(abi.Deadline, "%s did not answer in time", name)
 	case ctx.Err() != nil:
-		problem := host.ProblemOf(ctx.Err())
-		return abi.NewProblem(problem.Code, "%s did not answer in time, or was not waited for", name)
+		return abi.NewProblem(abi.Cancelled, "the request to %s was stopped", name)
 	case errors.As(err, &certificate):
 		return abi.NewProblem(abi.Unavailable, "%s shows a certificate that does not hold for it", name)
 	case errors.As(err, &lookup) && lookup.IsNotFound:

@@ -48,7 +48,7 @@ func checkText(text string) error {
 	}
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c >= 0x7f || c == '\\' {
-			return fmt.Errorf("byte %d is %#02x, which has to be escaped (a host of another script is written as xn--...)", i, c)
+			return fmt.Errorf("byte %d is %#02x, which has to be escaped, or xn--... in a host", i, c)
 		}
 	}
 	return nil

@@ -45,14 +45,15 @@ func newTunnel(proxy *url.URL, tlsConfig *tls.Config) *tunnel {
 
 // connect gives a connection to address by way of the proxy.
 func (t *tunnel) connect(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.address)
+	plain, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.address)
 	if err != nil {
 		return nil, fmt.Errorf("the proxy: %w", err)
 	}
 	// Whatever waits on the connection ends with ctx.
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = plain.SetDeadline(time.Unix(1, 0)) })
+	conn := plain
 	if t.tls != nil {
-		conn = tls.Client(conn, t.tls)
+		conn = tls.Client(plain, t.tls)
 	}
 	err = t.open(conn, address.String())
 	if !stop() {
