@@ -72,15 +72,16 @@ func (d *dialer) dial(ctx context.Context, _, address string) (net.Conn, error) 
 
 // resolve gives the addresses of a name, all of them open.
 func (d *dialer) resolve(ctx context.Context, name string) ([]netip.Addr, error) {
-	addresses, err := d.addressesOf(ctx, name)
+	found, err := d.addressesOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	for i, a := range addresses {
+	var addresses []netip.Addr
+	for _, a := range found {
 		if kind := d.guard.closes(a); kind != "" {
 			return nil, closedError(name, kind)
 		}
-		addresses[i] = a.Unmap() // a look-up gives IPv4 in either form
+		addresses = append(addresses, a.Unmap()) // a look-up gives IPv4 in either form
 	}
 	return addresses[:min(len(addresses), maxAddresses)], nil
 }
