@@ -67,7 +67,7 @@ vet-others: deps
 
 # Every fuzz target of what reads guests' bytes, for an equal part of FUZZTIME.
 fuzz: deps
-	@.ci/fuzz $(FUZZTIME) ./host/rewrite ./host/sandbox
+	@.ci/fuzz $(FUZZTIME) ./host/rewrite ./host/sandbox ./host/egress
 
 # Mixed calls for an hour (SOAK=10m for less): memory, mappings, files and
 # goroutines stay flat.

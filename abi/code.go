@@ -46,6 +46,7 @@ const (
 	NotGranted    Code = 4010 // a guest asked for what its manifest does not declare
 	CutOff        Code = 4011 // the model's output ended inside the arguments
 	AmbiguousTool Code = 4012 // the name fits several tools
+	ClosedAddress Code = 4013 // a host is at an address that is not public, and the operator has not opened it
 )
 
 // System (5xxx).

@@ -123,6 +123,8 @@ func Codes() []Row {
 			"Your call was cut off and was not executed. Send it again, whole and shorter.", "The assistant's message was cut off.", "助手消息不完整。"},
 		{AmbiguousTool, "ambiguous tool", "the name fits several tools", TellModel,
 			"Use one of the candidates.", "The assistant's request was not clear.", "请求的能力不明确。"},
+		{ClosedAddress, "closed address", "the skill asked for a host at an address that is not public", TellModel,
+			"This skill cannot reach that host. Use another one, or tell the user.", "A skill tried to reach a closed network address.", "技能访问了未开放的网络地址，已阻止。"},
 
 		{SystemFailure, "system failure", "the host could not, for a passing reason", Retry,
 			"It failed after several tries. Tell the user, or try again later.", "Something failed. Please try again later.", "系统异常，请稍后再试。"},

@@ -82,6 +82,9 @@ func (c Call) run() (r Result) {
 }
 
 func (c Call) once() int64 {
+	if c.Func == "http" {
+		return c.send()
+	}
 	key := pdk.AllocateString(c.Args[0])
 	defer key.Free()
 	switch c.Func {
