@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -125,7 +126,9 @@ func (s *Sandbox) inspect(c *code, wasm []byte) error {
 	if p := s.offer.refuse(outline.imports); p != nil {
 		return fail(p, nil)
 	}
-	c.imports = outline.namesFrom(abi.NamespaceHost)
+	c.imports = slices.DeleteFunc(outline.namesFrom(abi.NamespaceHost), func(name string) bool {
+		return slices.Contains(abi.BlockFuncs(), name)
+	})
 	outline.imports = nil // they are parts of the bytes
 	c.outline = outline
 	return nil

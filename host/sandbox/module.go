@@ -166,5 +166,6 @@ func (c *code) has(export string) bool {
 }
 
 // Imports gives the host functions of abi.NamespaceHost that the module
-// imports, sorted: what it can do at most.
+// imports, sorted: what it can do at most. The block functions, which move what
+// the guest has anyway, are not among them.
 func (m *Module) Imports() []string { return slices.Clone(m.code.imports) }

@@ -19,6 +19,13 @@ func echo() int32 {
 	return 0
 }
 
+//go:wasmexport head
+func head() int32 {
+	in := pdk.Input()
+	pdk.Output(in[:min(len(in), 64<<10)])
+	return 0
+}
+
 //go:wasmexport empty
 func empty() int32 { return 0 }
 
