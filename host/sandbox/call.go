@@ -42,6 +42,7 @@ type call struct {
 	kernel    kernel
 	vars      map[string][]byte
 	varBytes  int
+	http      httpAnswer
 	logs      logBook
 	stdout    lineLog
 	stderr    lineLog

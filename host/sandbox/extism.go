@@ -54,7 +54,7 @@ func export(ctx context.Context, r wazero.Runtime, module, namespace string, fun
 // that is not one, or an address outside the memory, this one ends the call
 // with abi.BadHostCall: data that silently goes nowhere is worse.
 func extismFuncs() []hostFunc {
-	return slices.Concat(blockFuncs(), inputOutputFuncs(), settingFuncs(), logFuncs())
+	return slices.Concat(blockFuncs(), inputOutputFuncs(), settingFuncs(), httpFuncs(), logFuncs())
 }
 
 func blockFuncs() []hostFunc {
@@ -130,11 +130,6 @@ func settingFuncs() []hostFunc {
 			s[0] = c.give(c.vars[string(name)])
 		}},
 		{"var_set", types(i64, i64), nil, func(c *call, _ context.Context, s []uint64) { c.setVar(s[0], s[1]) }},
-		{"http_request", types(i64, i64), types(i64), func(c *call, _ context.Context, _ []uint64) {
-			c.stop(abi.NewProblem(abi.NotGranted, "it asked for http_request, which this host refuses; declare the http capability and use %s", abi.FuncHTTP))
-		}},
-		{"http_status_code", nil, types(i32), func(_ *call, _ context.Context, s []uint64) { s[0] = 0 }},
-		{"http_headers", nil, types(i64), func(_ *call, _ context.Context, s []uint64) { s[0] = 0 }},
 	}
 }
 

@@ -99,14 +99,20 @@ func (c *call) granted(name string) func(context.Context, [][]byte) ([]byte, *ab
 		}
 	}
 	return func(ctx context.Context, args [][]byte) (result []byte, problem *abi.Problem) {
-		defer func() {
-			if r := recover(); r != nil {
-				c.logs.add(LevelHost, fmt.Appendf(nil, "%s panicked: %v\n%s", name, r, debug.Stack()))
-				c.stop(abi.NewProblem(abi.HostBug, "the host failed in %s", name))
-			}
-		}()
-		return c.request.Functions[i].Call(ctx, args)
+		c.guardHost(name, func() { result, problem = c.request.Functions[i].Call(ctx, args) })
+		return result, problem
 	}
+}
+
+// guardHost runs what serves the guest. A panic in it ends the call.
+func (c *call) guardHost(name string, run func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.logs.add(LevelHost, fmt.Appendf(nil, "%s panicked: %v\n%s", name, r, debug.Stack()))
+			c.stop(abi.NewProblem(abi.HostBug, "the host failed in %s", name))
+		}
+	}()
+	run()
 }
 
 func (c *call) answer(result []byte) handle {

@@ -35,6 +35,13 @@ type Request struct {
 	Export    string     // of signature () -> i32
 	Input     []byte     // what the guest reads as its input; not kept
 	Functions []Function // granted for this call; the first of a name counts
+	// HTTP sends what the guest asks of Extism's http_request; nil refuses it.
+	// The request's method is never empty, its other parts are as the guest
+	// gave them; body is nil where it named none, and may be kept. A problem
+	// ends the guest and is the call's. ctx ends with the call's deadline or the
+	// caller: HTTP must return then. It is never called twice at once for one
+	// call of a module, and counts as a host call.
+	HTTP func(ctx context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPResponse, *abi.Problem)
 	// Deadline shrinks the module's own deadline. 0 leaves it; a negative one
 	// has passed already.
 	Deadline time.Duration
@@ -72,11 +79,13 @@ type Result struct {
 //	abi.Cancelled      ctx was cancelled
 //	abi.QuotaReached   too many host calls, bytes through them, or variables
 //	abi.BadHostCall    the guest gave Extism's ABI something that is not a block
-//	abi.NotGranted     the guest asked for Extism's http_request
+//	abi.NotGranted     the guest asked for Extism's http_request, which Request.HTTP does not serve
 //	abi.Trap           the guest trapped
 //	abi.GuestExit      the export returned non-zero, set an error, or the guest ended its process
 //	abi.SystemFailure  the module is closed, or too many calls wait
 //	abi.HostBug        a host function panicked; LevelHost of the logs tells more
+//
+// or with the problem that Request.HTTP gave.
 //
 // The export abi.ExportABI returns a version, which is no failure. Calls may
 // run at once. Whether one is safe to repeat depends on what its Functions do.

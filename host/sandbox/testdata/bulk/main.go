@@ -2,7 +2,10 @@
 // the echo and head of testdata/pdk.
 package main
 
-import "unsafe"
+import (
+	"runtime"
+	"unsafe"
+)
 
 func main() {}
 
@@ -25,6 +28,18 @@ func blockRead(at uint64, p unsafe.Pointer, n uint32)
 //go:wasmimport extism:host/user sluice_block_write
 //go:noescape
 func blockWrite(at uint64, p unsafe.Pointer, n uint32)
+
+// As the sdk does, warm takes room for payloads, so that few calls have to grow
+// the memory.
+//
+//go:wasmexport sluice_warm
+func warm() {
+	room = make([]byte, 2<<20)
+	room = nil
+	runtime.GC()
+}
+
+var room []byte // keeps the compiler from leaving warm's work out
 
 //go:wasmexport echo
 func echo() int32 {
