@@ -96,7 +96,8 @@ func (k *guestKernel) renew(limit uint64) {
 func (k *guestKernel) guest(name string, params ...uint64) (uint64, *abi.Problem) {
 	k.t.Helper()
 	k.call.stopped = nil
-	results, err := k.memory.instance.ExportedFunction(name).Call(k.call.ctx, params...)
+	f := k.memory.instance.ExportedFunction(name)
+	results, err := f.Call(k.call.ctx, params...)
 	switch {
 	case k.call.stopped != nil:
 		return 0, k.call.stopped
@@ -104,6 +105,8 @@ func (k *guestKernel) guest(name string, params ...uint64) (uint64, *abi.Problem
 		k.t.Fatalf("%s%v: %v", name, params, err)
 	case len(results) == 0:
 		return 0, nil
+	case f.Definition().ResultTypes()[0] == i32:
+		return uint64(api.DecodeU32(results[0])), nil
 	}
 	return results[0], nil
 }
