@@ -185,7 +185,7 @@ func (c *call) execute() (exit uint32, err error) {
 
 // receive puts the call's input into the kernel's memory of its slot.
 func (c *call) receive() {
-	c.kernel.memory = c.slot.kernel
+	c.kernel.memory = &c.slot.kernel
 	h, ok := c.kernel.write(c.request.Input)
 	if !ok {
 		panic("BUG: the input is within its limit and has no room")

@@ -50,7 +50,8 @@ func export(ctx context.Context, r wazero.Runtime, module, namespace string, fun
 	return err
 }
 
-// extismFuncs is Extism's ABI. Where the reference host passes over a handle
+// extismFuncs is Extism's ABI, as the host serves it; the kernel's module stands
+// before it. Where the reference host passes over a handle
 // that is not one, or an address outside the memory, this one ends the call
 // with abi.BadHostCall: data that silently goes nowhere is worse.
 func extismFuncs() []hostFunc {

@@ -43,15 +43,10 @@ const (
 	wordInput             // the address of the input
 )
 
-// newKernelMemory makes an instance of kernelModule with a memory of zeros.
-func newKernelMemory(ctx context.Context, r wazero.Runtime, kernel wazero.CompiledModule) (*kernelMemory, error) {
-	m := &kernelMemory{}
-	var err error
+// instantiate makes an instance of kernelModule with a memory of zeros.
+func (m *kernelMemory) instantiate(ctx context.Context, r wazero.Runtime, kernel wazero.CompiledModule) (err error) {
 	m.instance, err = r.InstantiateModule(experimental.WithMemoryAllocator(ctx, m), kernel, wazero.NewModuleConfig().WithName(""))
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return err
 }
 
 // Allocate gives the memory itself: an instance has one.
@@ -117,5 +112,9 @@ func (m *kernelMemory) audit() error {
 // small reports whether the memory may be kept for the next call.
 func (m *kernelMemory) small() bool { return len(m.bytes) <= kernelKept }
 
-// close gives the instance back.
-func (m *kernelMemory) close() { _ = m.instance.Close(context.Background()) }
+// close gives the instance back, if there is one.
+func (m *kernelMemory) close() {
+	if m.instance != nil {
+		_ = m.instance.Close(context.Background()) // it has no files that could fail to close
+	}
+}

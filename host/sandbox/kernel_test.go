@@ -68,8 +68,8 @@ func testKernelIn(t testing.TB, limit uint64, engine wazero.RuntimeConfig) *gues
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := newKernelMemory(context.Background(), r, compiled)
-	if err != nil {
+	memory := &kernelMemory{}
+	if err := memory.instantiate(context.Background(), r, compiled); err != nil {
 		t.Fatal(err)
 	}
 	c := newCall(&Sandbox{}, nil, abi.DefaultLimits(), &Request{})

@@ -21,7 +21,7 @@ const renewEvery = 64
 type slot struct {
 	code      *code
 	memory    linearMemory
-	kernel    *kernelMemory
+	kernel    kernelMemory
 	instance  api.Module
 	functions map[string]api.Function
 	fuel      api.Global
@@ -41,8 +41,7 @@ type changing struct {
 func newSlot(c *call) (*slot, error) {
 	s := &slot{code: c.code, functions: map[string]api.Function{}, call: c}
 	c.slot = s
-	var err error
-	if s.kernel, err = newKernelMemory(c.ctx, c.code.runtime, c.code.kernel); err != nil {
+	if err := s.kernel.instantiate(c.ctx, c.code.runtime, c.code.kernel); err != nil {
 		return nil, err
 	}
 	c.receive()
@@ -152,9 +151,7 @@ func (s *slot) close() {
 	if s.instance != nil {
 		_ = s.instance.Close(context.Background()) // it has no files that could fail to close
 	}
-	if s.kernel != nil {
-		s.kernel.close()
-	}
+	s.kernel.close()
 	if s.memory.space != nil {
 		s.memory.space.free()
 	}
