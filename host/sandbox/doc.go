@@ -102,11 +102,13 @@
 //   - a guest that ends its process has failed, also with exit code 0;
 //   - an export must be () -> i32;
 //   - too many variables are abi.QuotaReached and no trap;
+//   - input_load_u64 reads the input that input_set named, as input_load_u8 does;
+//     the reference's reads the call's;
 //   - http_request goes where Request.HTTP decides, and is refused without one;
 //     the reference asks its list of host names once, and follows redirects;
 //   - http_request of more than 256 KiB of JSON is abi.BadHostCall;
-//   - http_headers gives the headers of an answer always, where the reference
-//     does if it is set to;
+//   - http_headers gives the headers of every answer, and 0 before the first;
+//     the reference always 0, or if it is set to, the headers, {} at first;
 //   - get_log_level answers trace: what is too much is cut here;
 //   - the second part of a freed block that is split lies in the block, where
 //     the reference puts it over the next one.

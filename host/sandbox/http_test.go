@@ -91,6 +91,34 @@ func TestHTTPAnswersAreThoseOfTheReferenceHost(t *testing.T) {
 	}
 }
 
+// The reference host asks its list for the first host only.
+func TestARedirectIsNotFollowedBehindTheGrant(t *testing.T) {
+	var elsewhere string // the same server by a name that is not allowed
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, elsewhere, http.StatusFound)
+			return
+		}
+		fmt.Fprint(w, "a secret")
+	}))
+	defer server.Close()
+	elsewhere = strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/secret"
+	m := fetchGuest()
+	input := []byte(`{"url":"` + server.URL + `/"}`)
+	want := newPeerAs(t, m.bytes(), extism.Manifest{AllowedHosts: []string{"127.0.0.1"}, Timeout: 60_000}).call(t, "body", input)
+	if string(want.output) != "a secret" {
+		t.Errorf("the reference gives %q %v", want.output, want.err)
+	}
+	var asked []string
+	res := load(t, m, abi.Limits{}).Call(context.Background(), sandbox.Request{Export: "body", Input: input, HTTP: func(_ context.Context, r abi.HTTPRequest, _ []byte) (abi.HTTPResponse, *abi.Problem) {
+		asked = append(asked, r.URL)
+		return abi.HTTPResponse{Status: http.StatusFound, Headers: map[string]string{"location": elsewhere}}, nil
+	}})
+	if res.Problem != nil || len(res.Output) > 0 || len(asked) != 1 || asked[0] != server.URL+"/" {
+		t.Errorf("%q were asked for, and it gives %q %v", asked, res.Output, res.Problem)
+	}
+}
+
 // fetchGuest asks once with the JSON that is its input and puts out the body of
 // the answer; its other exports tell more of it.
 func fetchGuest() *module {
