@@ -202,9 +202,8 @@ func closeAll(slots []*slot) {
 	}
 }
 
-// size is what an idle slot counts: the whole memory and that of its kernel,
-// though the first
-// shares with the image what was never written.
+// size is what an idle slot counts: its whole memory, though that shares with
+// the image what was never written, and that of its kernel.
 func (s *slot) size() abi.Size {
 	return abi.Size(s.memory.size) + abi.Size(len(s.kernel.bytes)) + slotOverhead
 }
