@@ -80,6 +80,11 @@
 // handler reaches it, so that what a skill can do is readable from its binary.
 // FactOf and StateOf read what the host sent along and cost nothing.
 //
+// Every skill also imports sluice_block_read and sluice_block_write, which copy
+// its input, output and values at once and need no grant. Built with the tag
+// anyhost it moves them eight bytes at a time instead, as Extism's own libraries
+// do, and runs under other hosts of Extism, too, where it uses no host function.
+//
 // # Life of an invocation
 //
 //  1. The host calls sluice_invoke; the envelope is read as an abi.Invocation.

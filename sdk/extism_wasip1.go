@@ -1,19 +1,13 @@
 package sdk
 
-import "encoding/binary"
-
 // The part of Extism's guest ABI that the sdk uses. Blocks lie in a memory of
-// the host and are reached through handles; 8 bytes move with one call where
-// they can.
+// the host and are reached through handles; readBlock and writeBlock copy.
 
 //go:wasmimport extism:host/env input_length
 func extismInputLength() uint64
 
-//go:wasmimport extism:host/env input_load_u8
-func extismInputLoadU8(offset uint64) uint32
-
-//go:wasmimport extism:host/env input_load_u64
-func extismInputLoadU64(offset uint64) uint64
+//go:wasmimport extism:host/env input_offset
+func extismInputOffset() uint64
 
 //go:wasmimport extism:host/env alloc
 func extismAlloc(length uint64) uint64
@@ -23,18 +17,6 @@ func extismFree(handle uint64)
 
 //go:wasmimport extism:host/env length
 func extismLength(handle uint64) uint64
-
-//go:wasmimport extism:host/env load_u8
-func extismLoadU8(offset uint64) uint32
-
-//go:wasmimport extism:host/env load_u64
-func extismLoadU64(offset uint64) uint64
-
-//go:wasmimport extism:host/env store_u8
-func extismStoreU8(offset uint64, v uint32)
-
-//go:wasmimport extism:host/env store_u64
-func extismStoreU64(offset, v uint64)
 
 //go:wasmimport extism:host/env output_set
 func extismOutputSet(handle, length uint64)
@@ -48,13 +30,7 @@ func extismLogInfo(handle uint64)
 // input gives the whole input of the call.
 func input() []byte {
 	b := make([]byte, extismInputLength())
-	whole := len(b) &^ 7
-	for i := 0; i < whole; i += 8 {
-		binary.LittleEndian.PutUint64(b[i:], extismInputLoadU64(uint64(i)))
-	}
-	for i := whole; i < len(b); i++ {
-		b[i] = byte(extismInputLoadU8(uint64(i)))
-	}
+	readBlock(b, extismInputOffset())
 	return b
 }
 
@@ -62,26 +38,14 @@ func input() []byte {
 // is empty.
 func newBlock(b []byte) uint64 {
 	handle := extismAlloc(uint64(len(b)))
-	whole := len(b) &^ 7
-	for i := 0; i < whole; i += 8 {
-		extismStoreU64(handle+uint64(i), binary.LittleEndian.Uint64(b[i:]))
-	}
-	for i := whole; i < len(b); i++ {
-		extismStoreU8(handle+uint64(i), uint32(b[i]))
-	}
+	writeBlock(handle, b)
 	return handle
 }
 
 // takeBlock copies a block out and frees it.
 func takeBlock(handle uint64) []byte {
 	b := make([]byte, extismLength(handle))
-	whole := len(b) &^ 7
-	for i := 0; i < whole; i += 8 {
-		binary.LittleEndian.PutUint64(b[i:], extismLoadU64(handle+uint64(i)))
-	}
-	for i := whole; i < len(b); i++ {
-		b[i] = byte(extismLoadU8(handle + uint64(i)))
-	}
+	readBlock(b, handle)
 	extismFree(handle)
 	return b
 }

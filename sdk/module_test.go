@@ -115,11 +115,29 @@ func TestABrokenSkillLoadsAndSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// build makes a module as an author does, and gives its file.
-func build(t *testing.T, source string) string {
+func TestASkillMovesWholeBlocksUnlessItIsForAnyHost(t *testing.T) {
+	var imports []string
+	for _, f := range compile(t, buildTagged(t, "./testdata/plain", "")).ImportedFunctions() {
+		if namespace, name, _ := f.Import(); namespace == abi.NamespaceHost {
+			imports = append(imports, name)
+		} else if strings.HasPrefix(name, "load_") || strings.HasPrefix(name, "store_") {
+			t.Errorf("it moves words, too, by %s", name)
+		}
+	}
+	slices.Sort(imports)
+	if !slices.Equal(imports, abi.BlockFuncs()) {
+		t.Errorf("it imports %v, want %v", imports, abi.BlockFuncs())
+	}
+}
+
+// build makes a module for any host of Extism and gives its file.
+func build(t *testing.T, source string) string { return buildTagged(t, source, "anyhost") }
+
+// buildTagged makes a module as an author does, with a build tag.
+func buildTagged(t *testing.T, source, tag string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "skill.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, source)
+	cmd := exec.Command("go", "build", "-tags="+tag, "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, source)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", source, err, text)

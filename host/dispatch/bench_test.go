@@ -49,7 +49,7 @@ func newBench(b *testing.B, tool string) *bench {
 	if _, err := set.Load(ctx, &registry.Release{Skill: skill, Module: wasm, SHA256: host.Digest(wasm)}); err != nil {
 		b.Fatal(err)
 	}
-	x := &bench{B: b, store: store, gate: dispatch.New(dispatch.Config{Store: store}), peer: newPeer(b, wasm)}
+	x := &bench{B: b, store: store, gate: dispatch.New(dispatch.Config{Store: store}), peer: newPeer(b, sandboxtest.BuildTagged(b, "host/dispatch/testdata/guest", "anyhost"))}
 	x.catalog, _ = set.Catalog(ctx, nil)
 	entry, problem := x.catalog.Resolve(tool)
 	if problem != nil {

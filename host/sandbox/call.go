@@ -42,6 +42,7 @@ type call struct {
 	kernel    kernel
 	vars      map[string][]byte
 	varBytes  int
+	http      httpAnswer
 	logs      logBook
 	stdout    lineLog
 	stderr    lineLog
@@ -177,11 +178,10 @@ func (c *call) guard(run func() (uint32, error)) (exit uint32, err error) {
 }
 
 func (c *call) execute() (exit uint32, err error) {
-	c.setInput()
-	if c.slot == nil {
-		if _, err := newSlot(c); err != nil {
-			return 0, err
-		}
+	if c.slot != nil {
+		c.receive()
+	} else if _, err := newSlot(c); err != nil {
+		return 0, err
 	}
 	c.clock, c.random = c.clocks(), c.randoms()
 	var returned [1]uint64
@@ -191,12 +191,14 @@ func (c *call) execute() (exit uint32, err error) {
 	return api.DecodeU32(returned[0]), nil
 }
 
-func (c *call) setInput() {
+// receive puts the call's input into the kernel's memory of its slot.
+func (c *call) receive() {
+	c.kernel.memory = &c.slot.kernel
 	h, ok := c.kernel.write(c.request.Input)
 	if !ok {
 		panic("BUG: the input is within its limit and has no room")
 	}
-	c.kernel.input = span{h, uint64(len(c.request.Input))}
+	c.kernel.setInput(span{h, uint64(len(c.request.Input))})
 }
 
 // stop ends the guest from within a host function. It does not return.
@@ -294,6 +296,18 @@ func (c *call) isOver() bool {
 	}
 	deadline, ok := c.ctx.Deadline()
 	return ok && !time.Now().Before(deadline)
+}
+
+// paceBytes is how much work the host does for a guest before it looks whether
+// the call is over: such work costs no fuel.
+const paceBytes = 1 << 20
+
+// pace sees that a guest which has the host work does not outlive its call.
+func (c *call) pace() {
+	if c.kernel.work >= paceBytes {
+		c.kernel.work = 0
+		c.stopIfDone()
+	}
 }
 
 // stopIfDone ends a guest that outlived its call.

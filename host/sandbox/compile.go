@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -33,6 +34,7 @@ type code struct {
 	cache      wazero.CompilationCache
 	runtime    wazero.Runtime
 	compiled   wazero.CompiledModule
+	kernel     wazero.CompiledModule
 	exports    map[string]api.FunctionDefinition
 }
 
@@ -124,7 +126,9 @@ func (s *Sandbox) inspect(c *code, wasm []byte) error {
 	if p := s.offer.refuse(outline.imports); p != nil {
 		return fail(p, nil)
 	}
-	c.imports = outline.namesFrom(abi.NamespaceHost)
+	c.imports = slices.DeleteFunc(outline.namesFrom(abi.NamespaceHost), func(name string) bool {
+		return slices.Contains(abi.BlockFuncs(), name)
+	})
 	outline.imports = nil // they are parts of the bytes
 	c.outline = outline
 	return nil
@@ -154,7 +158,8 @@ func (s *Sandbox) compile(ctx context.Context, c *code, p *prepared, cache wazer
 			err = errors.Join(err, r.Close(ctx), cache.Close(ctx))
 		}
 	}()
-	if err := exportAll(ctx, r); err != nil {
+	kernel, err := exportAll(ctx, r)
+	if err != nil {
 		return err
 	}
 	compiled, err := r.CompileModule(ctx, p.wasm)
@@ -169,22 +174,26 @@ func (s *Sandbox) compile(ctx context.Context, c *code, p *prepared, cache wazer
 	}
 	c.note, c.image, c.mostMemory = p.note, im, uint64(s.cfg.Ceiling.Memory)
 	c.exports = compiled.ExportedFunctions()
-	c.cache, c.runtime, c.compiled = cache, r, compiled
+	c.cache, c.runtime, c.compiled, c.kernel = cache, r, compiled, kernel
 	return nil
 }
 
-// exportAll gives a runtime everything that a guest may import.
-func exportAll(ctx context.Context, r wazero.Runtime) error {
+// exportAll gives a runtime everything that a guest may import; of Extism's ABI
+// every slot has an instance of its own, of the kernel that comes of it.
+func exportAll(ctx context.Context, r wazero.Runtime) (kernel wazero.CompiledModule, err error) {
 	if _, err := wasi_snapshot_preview1.NewBuilder(r).Instantiate(watched(ctx)); err != nil {
-		return err
+		return nil, err
 	}
-	if err := export(ctx, r, abi.NamespaceExtism, extismFuncs()); err != nil {
-		return err
+	if err := export(ctx, r, nativeModule, abi.NamespaceExtism, extismFuncs()); err != nil {
+		return nil, err
 	}
-	if err := export(ctx, r, abi.NamespaceHost, userFuncs()); err != nil {
-		return err
+	if err := export(ctx, r, abi.NamespaceHost, abi.NamespaceHost, userFuncs()); err != nil {
+		return nil, err
 	}
-	return exportFuel(ctx, r)
+	if err := exportFuel(ctx, r); err != nil {
+		return nil, err
+	}
+	return r.CompileModule(ctx, kernelModule(extismFuncs()))
 }
 
 func fail(p *abi.Problem, cause error) error { return host.Fail("sandbox.Load", p, cause) }

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,13 +32,20 @@ type peerResult struct {
 // in the tests' folder.
 func newPeer(t testing.TB, wasm []byte, config map[string]string, timeoutMS uint64) peer {
 	t.Helper()
+	return newPeerAs(t, wasm, extism.Manifest{Config: config, Timeout: timeoutMS})
+}
+
+// newPeerAs does the same with a manifest of one's own. Guests that may reach
+// hosts see the headers of answers, which the reference shows if it is told to.
+func newPeerAs(t testing.TB, wasm []byte, manifest extism.Manifest) peer {
+	t.Helper()
+	manifest.Wasm = []extism.Wasm{extism.WasmData{Data: wasm}}
 	cache, err := wazero.NewCompilationCacheWithDir(sandboxtest.PeerDir(t, wasm))
 	if err != nil {
 		t.Fatal(err)
 	}
 	plugin, err := extism.NewCompiledPlugin(context.Background(),
-		extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: wasm}}, Config: config, Timeout: timeoutMS},
-		extism.PluginConfig{EnableWasi: true, RuntimeConfig: wazero.NewRuntimeConfig().WithCompilationCache(cache)}, nil)
+		manifest, extism.PluginConfig{EnableWasi: true, EnableHttpResponseHeaders: manifest.AllowedHosts != nil, RuntimeConfig: wazero.NewRuntimeConfig().WithCompilationCache(cache)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,22 +192,54 @@ func abiGuest(m *module, calls []abiCall) *module {
 func TestTheABIAnswersAsTheReferenceHost(t *testing.T) {
 	extism.SetLogLevel(extism.LogLevelTrace)
 	const h = 77 + 1024 + 12 // the second block
-	m := abiGuest(newModule(), []abiCall{
+	forgets := []abiCall{    // reset also clears what earlier calls gave
+		{"alloc", []int64{10}, 1}, {"reset", nil, 0}, {"error_get", nil, 1}, {"output_length", nil, 1}, {"input_length", nil, 1},
+		{"alloc", []int64{1024}, 1}, {"alloc", []int64{3}, 1}, {"memory_bytes", nil, 1},
+	}
+	answers := []abiCall{
 		{"input_length", nil, 1}, {"input_offset", nil, 1}, {"input_load_u8", []int64{0}, 1}, {"memory_bytes", nil, 1},
 		{"alloc", []int64{10}, 1}, {"length", []int64{h}, 1}, {"length_unsafe", []int64{h}, 1}, {"length", []int64{h + 1}, 1}, {"length", []int64{0}, 1},
 		{"store_u64", []int64{h, 0x1122334455667788}, 0}, {"store_u8", []int64{h + 8, 0x1ff}, 0},
 		{"load_u8", []int64{h + 1}, 1}, {"load_u8", []int64{h + 8}, 1}, {"load_u64", []int64{h}, 1}, {"load_u64", []int64{h + 2}, 1},
 		{"error_set", []int64{h}, 0}, {"error_get", nil, 1}, {"error_set", []int64{0}, 0}, {"error_get", nil, 1},
 		{"input_set", []int64{h, 9}, 0}, {"input_length", nil, 1}, {"input_offset", nil, 1},
-		{"input_load_u8", []int64{8}, 1}, {"input_load_u8", []int64{9}, 1}, {"input_load_u8", []int64{-1}, 1}, {"input_load_u64", []int64{1}, 1},
+		{"input_load_u8", []int64{8}, 1}, {"input_load_u8", []int64{9}, 1}, {"input_load_u8", []int64{-1}, 1},
 		{"output_set", []int64{h + 2, 3}, 0}, {"output_offset", nil, 1}, {"output_length", nil, 1}, {"output_set", []int64{0, 0}, 0}, {"output_length", nil, 1},
 		{"config_get", []int64{0}, 1}, {"var_get", []int64{0}, 1}, {"var_set", []int64{0, 0}, 0}, {"log_info", []int64{0}, 0},
 		{"http_status_code", nil, 1}, {"http_headers", nil, 1}, {"get_log_level", nil, 1},
 		{"free", []int64{h}, 0}, {"length", []int64{h}, 1}, {"length_unsafe", []int64{h}, 1}, {"input_length", nil, 1}, {"free", []int64{h}, 0}, {"free", []int64{0}, 0},
 		{"alloc", []int64{0}, 1}, {"alloc", []int64{100_000}, 1}, {"memory_bytes", nil, 1}, {"load_u8", []int64{h + 50_000}, 1},
-		{"reset", nil, 0}, {"error_get", nil, 1}, {"alloc", []int64{1024}, 1}, {"alloc", []int64{3}, 1},
+	}
+	for _, calls := range [][]abiCall{answers, forgets} {
+		m := abiGuest(newModule(), calls)
+		got, want := load(t, m, abi.Limits{}).Call(context.Background(), sandbox.Request{Export: "run"}), newPeer(t, m.bytes(), nil, 60_000).call(t, "run", nil)
+		compare(t, got, want)
+		for i, c := range calls {
+			at := 8 * (i + 1) // the first result is that of the block for them
+			if g, w := got.Output[at:at+8], want.output[at:at+8]; !bytes.Equal(g, w) {
+				t.Errorf("%s%v (%d) gives %d, under the reference %d", c.name, c.args, i, binary.LittleEndian.Uint64(g), binary.LittleEndian.Uint64(w))
+			}
+		}
+	}
+}
+
+// The reference's input_load_u64 knows the input that the call began with, and
+// its input_load_u8 the one that was set.
+func TestEveryInputLoadReadsTheInputThatWasSet(t *testing.T) {
+	const h = 77 + 1024 + 12
+	m := abiGuest(newModule(), []abiCall{
+		{"alloc", []int64{10}, 1}, {"store_u64", []int64{h, 0x1122334455667788}, 0}, {"input_set", []int64{h, 10}, 0},
+		{"input_load_u8", []int64{0}, 1}, {"input_load_u64", []int64{0}, 1},
 	})
-	compare(t, load(t, m, abi.Limits{}).Call(context.Background(), sandbox.Request{Export: "run"}), newPeer(t, m.bytes(), nil, 60_000).call(t, "run", nil))
+	got := load(t, m, abi.Limits{}).Call(context.Background(), sandbox.Request{Export: "run"})
+	want := newPeer(t, m.bytes(), nil, 60_000).call(t, "run", nil)
+	const narrow, wide = 8 * 4, 8 * 5
+	if got.Problem != nil || got.Output[narrow] != 0x88 || binary.LittleEndian.Uint64(got.Output[wide:]) != 0x1122334455667788 {
+		t.Errorf("it gives %x %v", got.Output, got.Problem)
+	}
+	if want.err != nil || want.output[narrow] != 0x88 || binary.LittleEndian.Uint64(want.output[wide:]) == 0x1122334455667788 {
+		t.Errorf("the reference gives %x %v", want.output, want.err)
+	}
 }
 
 func TestTrapsAreThoseOfTheReferenceHost(t *testing.T) {
@@ -253,7 +293,7 @@ func TestDifferencesFromTheReferenceHost(t *testing.T) {
 		theirs string // part of the reference's error; "" is success
 		ours   abi.Code
 	}{
-		{"http_request is refused for good, not for its host", goMade, "http", "is not allowed", abi.NotGranted},
+		{"http_request is refused where nothing is granted, and not for its host", goMade, "http", "is not allowed", abi.NotGranted},
 		{"too many variables are a limit, not a trap", goMade, "vars_too_many", "Variable store is full", abi.QuotaReached},
 		{"an exit with 0 in the middle is no success", hand(func(m *module, _ abiImports) {
 			exit := m.imported("wasi_snapshot_preview1", "proc_exit", []byte{i32t}, nil)

@@ -3,9 +3,9 @@
 // is made of. A caller loads bytes, calls exports with bytes, and gets bytes or
 // a problem.
 //
-// A guest gets Extism's ABI (extism:host/env, implemented here natively), the
-// host functions of the contract (extism:host/user, handed in for each call),
-// and WASI preview 1 without files, environment, arguments and sockets. Every
+// A guest gets Extism's ABI (extism:host/env, implemented here), the host
+// functions of the contract (extism:host/user, handed in for each call), the
+// block functions beside them, and WASI preview 1 without files, environment, arguments and sockets. Every
 // call finds the module as its start left it, is held to the module's limits,
 // and leaves nothing behind.
 //
@@ -51,8 +51,8 @@
 //     room to make one; then a core. Who finds none waits; the bounds and who is
 //     next are those of the pool and of the cores.
 //  3. The input becomes a block of the call's kernel, which holds what guest
-//     and host exchange. Clock, random bytes, logs, variables and functions are
-//     the call's own.
+//     and host exchange, in a memory that is the slot's. Clock, random bytes,
+//     logs, variables and functions are the call's own.
 //  4. The export runs, a slice of fuel at a time. Between two slices its limit,
 //     its deadline, its caller and its tenant's budget are looked at, and the
 //     core goes to a guest of a tenant that has fewer. Host functions are found
@@ -64,8 +64,24 @@
 //     success.
 //  6. Output and logs are copied out. If the guest returned by itself, did not
 //     grow its memory and left its standard streams alone, the slot is restored:
-//     its globals are set, and the pages that are no longer the image's are
-//     copied back. Else it is thrown away.
+//     its globals are set, the pages that are no longer the image's are
+//     copied back, and its kernel's memory is cleared. Else it is thrown away,
+//     as is one whose kernel became large.
+//
+// # Life of a block
+//
+//  1. alloc, or the host that has something for the guest, takes the next
+//     addresses of the kernel. What is known of the block lies with the host,
+//     where no guest can write; its bytes lie in a memory of WebAssembly.
+//  2. The kernel's module is told how far the blocks reach. Below that, the
+//     guest's loads and stores are served by it, and need no call of the host.
+//  3. All other addresses go to the host, which gives zeros for what was never
+//     written, makes the memory larger, or ends the call.
+//  4. The block functions copy any number of bytes at once. The host works for
+//     them, as it does for names and texts; after every megabyte of such work it
+//     looks whether the call is over.
+//  5. A freed block keeps its bytes until its room is needed. When the call is
+//     over, or the guest asks for it, all bytes that were touched are cleared.
 //
 // # What a frozen start means
 //
@@ -87,13 +103,21 @@
 //   - a guest that ends its process has failed, also with exit code 0;
 //   - an export must be () -> i32;
 //   - too many variables are abi.QuotaReached and no trap;
-//   - http_request is always refused: requests go through the http capability;
+//   - input_load_u64 reads the input that input_set named, as input_load_u8 does;
+//     the reference's reads the call's;
+//   - http_request goes where Request.HTTP decides, and is refused without one;
+//     the reference asks its list of host names once, and follows redirects;
+//   - http_request of more than 256 KiB of JSON is abi.BadHostCall;
+//   - http_headers gives the headers of every answer, and 0 before the first;
+//     the reference always 0, or if it is set to, the headers, {} at first;
 //   - get_log_level answers trace: what is too much is cut here;
 //   - the second part of a freed block that is split lies in the block, where
 //     the reference puts it over the next one.
 //
 // # What is not bounded
 //
-// Time in host functions is bounded by the deadline, not by fuel. A trap
-// loses what was used since the last check, at most a slice.
+// Time in host functions is bounded by the deadline, not by fuel. The
+// memory of blocks is bounded for each call, by limits.memory, input and output
+// together, beside the guest's own; the pool counts it for idle slots only. A
+// trap loses what was used since the last check, at most a slice.
 package sandbox

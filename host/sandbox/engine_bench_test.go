@@ -33,7 +33,7 @@ func BenchmarkEngine(b *testing.B) {
 		return // one run takes as many rounds as it needs
 	}
 	extism.SetLogLevel(extism.LogLevelOff)
-	rows := slices.Concat(smallCalls(b), largeCall(b), []figure{
+	rows := slices.Concat(smallCalls(b), payloads(b), []figure{
 		tinyCall(b), sameFuel(b), overshoot(b), cachedLoad(b),
 	})
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -94,11 +94,26 @@ func smallCalls(b *testing.B) []figure {
 	return rows
 }
 
-func largeCall(b *testing.B) []figure {
-	c := contenders(b, "host/sandbox/testdata/pdk", "echo", bytes.Repeat([]byte("x"), 1<<20))
-	took := inTurn(10, []contender{c[0], c[3]})
-	r := ratio(at(took[1], 50), at(took[0], 50))
-	return []figure{{what: "1 MiB in and out, peer reused", got: fmt.Sprintf("%.1f x (ours %v)", r, at(took[0], 50)), must: "1 x", aim: "10 x", missed: r < 1}}
+// payloads are calls that do nothing but move bytes: by the reference's kit,
+// under both hosts, and by the block functions that the sdk uses.
+func payloads(b *testing.B) (rows []figure) {
+	bulk := benchModule(b, sandboxtest.Build(b, "host/sandbox/testdata/bulk"), false)
+	for export, what := range map[string]string{"head": "1 MiB in, 64 KiB out", "echo": "1 MiB in and out"} {
+		input := bytes.Repeat([]byte("x"), 1<<20)
+		c := contenders(b, "host/sandbox/testdata/pdk", export, input)
+		took := inTurn(50, []contender{c[0], {"ours by the sdk", mustCall(b, bulk, export, input)}, c[3], c[4]})
+		for i, guest := range []string{"same guest", "guest of the sdk"} {
+			ours := at(took[i], 50)
+			r := ratio(at(took[3], 50), ours)
+			row := figure{what: fmt.Sprintf("%s, %s, peer reused without deadline takes", what, guest), got: fmt.Sprintf("%.1f x (ours %v; with a deadline %.1f x)", r, ours, ratio(at(took[2], 50), ours)), must: "1 x", missed: r < 1}
+			if i == 1 {
+				row.aim = "10 x"
+			}
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(x, y figure) int { return strings.Compare(x.what, y.what) })
+	return rows
 }
 
 // tinyCall stands for a skill in C, Rust or AssemblyScript: no language runtime.

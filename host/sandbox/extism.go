@@ -32,9 +32,10 @@ type hostFunc struct {
 
 func (f hostFunc) signature() signature { return signature{f.params, f.results} }
 
-// export builds the functions into a host module.
-func export(ctx context.Context, r wazero.Runtime, namespace string, funcs []hostFunc) error {
-	b := r.NewHostModuleBuilder(namespace)
+// export builds the functions that guests find in a namespace into a host
+// module.
+func export(ctx context.Context, r wazero.Runtime, module, namespace string, funcs []hostFunc) error {
+	b := r.NewHostModuleBuilder(module)
 	for _, f := range funcs {
 		b.NewFunctionBuilder().WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
 			c := callOf(ctx)
@@ -42,17 +43,19 @@ func export(ctx context.Context, r wazero.Runtime, namespace string, funcs []hos
 				c.stop(abi.NewProblem(abi.NotGranted, "it calls %s of %s, which would be the same for every call", f.name, namespace))
 			}
 			f.call(c, ctx, stack)
+			c.pace()
 		}), f.params, f.results).Export(f.name)
 	}
 	_, err := b.Instantiate(ctx)
 	return err
 }
 
-// extismFuncs is Extism's ABI. Where the reference host passes over a handle
+// extismFuncs is Extism's ABI, as the host serves it; the kernel's module stands
+// before it. Where the reference host passes over a handle
 // that is not one, or an address outside the memory, this one ends the call
 // with abi.BadHostCall: data that silently goes nowhere is worse.
 func extismFuncs() []hostFunc {
-	return slices.Concat(blockFuncs(), inputOutputFuncs(), settingFuncs(), logFuncs())
+	return slices.Concat(blockFuncs(), inputOutputFuncs(), settingFuncs(), httpFuncs(), logFuncs())
 }
 
 func blockFuncs() []hostFunc {
@@ -85,7 +88,7 @@ func blockFuncs() []hostFunc {
 func inputOutputFuncs() []hostFunc {
 	return []hostFunc{
 		{"input_set", types(i64, i64), nil, func(c *call, _ context.Context, s []uint64) {
-			c.kernel.input = c.span("input_set", s[0], s[1], c.kernel.input)
+			c.kernel.setInput(c.span("input_set", s[0], s[1], c.kernel.input))
 		}},
 		{"input_offset", nil, types(i64), func(c *call, _ context.Context, s []uint64) { s[0] = c.kernel.input.at }},
 		{"input_length", nil, types(i64), func(c *call, _ context.Context, s []uint64) { s[0] = c.kernel.input.length }},
@@ -128,11 +131,6 @@ func settingFuncs() []hostFunc {
 			s[0] = c.give(c.vars[string(name)])
 		}},
 		{"var_set", types(i64, i64), nil, func(c *call, _ context.Context, s []uint64) { c.setVar(s[0], s[1]) }},
-		{"http_request", types(i64, i64), types(i64), func(c *call, _ context.Context, _ []uint64) {
-			c.stop(abi.NewProblem(abi.NotGranted, "it asked for http_request, which this host refuses; declare the http capability and use %s", abi.FuncHTTP))
-		}},
-		{"http_status_code", nil, types(i32), func(_ *call, _ context.Context, s []uint64) { s[0] = 0 }},
-		{"http_headers", nil, types(i64), func(_ *call, _ context.Context, s []uint64) { s[0] = 0 }},
 	}
 }
 

@@ -23,8 +23,39 @@ type Function struct {
 	Call func(ctx context.Context, args [][]byte) ([]byte, *abi.Problem)
 }
 
+// blockCopies offers the copying of many bytes at once between the guest's
+// memory and its blocks. It costs no fuel, as all work of the host; see pace.
+func blockCopies() []hostFunc {
+	return []hostFunc{
+		{abi.FuncBlockRead, types(i64, i32, i32), nil, func(c *call, _ context.Context, s []uint64) {
+			if to := c.guestBytes(abi.FuncBlockRead, s[1], s[2]); len(to) > 0 {
+				c.address(abi.FuncBlockRead, s[0], uint64(len(to)))
+				c.kernel.copyTo(to, s[0])
+			}
+		}},
+		{abi.FuncBlockWrite, types(i64, i32, i32), nil, func(c *call, _ context.Context, s []uint64) {
+			if from := c.guestBytes(abi.FuncBlockWrite, s[1], s[2]); len(from) > 0 {
+				c.address(abi.FuncBlockWrite, s[0], uint64(len(from)))
+				copy(c.kernel.reach(s[0], uint64(len(from))), from)
+			}
+		}},
+	}
+}
+
+// guestBytes gives bytes of the guest's memory, or ends the call. Address and
+// length are an i32 each.
+func (c *call) guestBytes(function string, at, n uint64) []byte {
+	at, n = uint64(uint32(at)), uint64(uint32(n))
+	b := c.slot.memory.bytes()
+	if at+n > uint64(len(b)) {
+		c.stop(abi.NewProblem(abi.BadHostCall, "it called %s for %d bytes at %d of its own memory, which has %d", function, n, at, len(b)))
+	}
+	return b[at : at+n]
+}
+
 // userFuncs offers every host function of the contract, so that a module
-// links whatever it is granted. One that is not granted answers so.
+// links whatever it is granted. One that is not granted answers so. The block
+// functions need no grant.
 func userFuncs() []hostFunc {
 	arity := abi.HostFuncs()
 	var funcs []hostFunc
@@ -34,7 +65,7 @@ func userFuncs() []hostFunc {
 			s[0] = c.serve(ctx, name, s[:n])
 		}})
 	}
-	return funcs
+	return append(funcs, blockCopies()...)
 }
 
 // serve runs one host call of the guest and gives what the guest gets: the
@@ -70,14 +101,20 @@ func (c *call) granted(name string) func(context.Context, [][]byte) ([]byte, *ab
 		}
 	}
 	return func(ctx context.Context, args [][]byte) (result []byte, problem *abi.Problem) {
-		defer func() {
-			if r := recover(); r != nil {
-				c.logs.add(LevelHost, fmt.Appendf(nil, "%s panicked: %v\n%s", name, r, debug.Stack()))
-				c.stop(abi.NewProblem(abi.HostBug, "the host failed in %s", name))
-			}
-		}()
-		return c.request.Functions[i].Call(ctx, args)
+		c.guardHost(name, func() { result, problem = c.request.Functions[i].Call(ctx, args) })
+		return result, problem
 	}
+}
+
+// guardHost runs what serves the guest. A panic in it ends the call.
+func (c *call) guardHost(name string, run func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.logs.add(LevelHost, fmt.Appendf(nil, "%s panicked: %v\n%s", name, r, debug.Stack()))
+			c.stop(abi.NewProblem(abi.HostBug, "the host failed in %s", name))
+		}
+	}()
+	run()
 }
 
 func (c *call) answer(result []byte) handle {

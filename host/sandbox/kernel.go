@@ -34,20 +34,24 @@ type block struct {
 	freed bool
 }
 
+const blockBytes = 16 // of a block, which are looked at where one is searched
+
 // A kernel holds the blocks of one call. It is not safe for concurrent use.
 type kernel struct {
-	limit    uint64  // bytes of blocks and headers
-	data     []byte  // grows to what is written; the rest up to size reads as zero
-	size     uint64  // addresses below it exist
-	length   uint64  // bytes that the allocator has taken from the memory
-	position uint64  // bytes of all blocks with their headers
-	blocks   []block // by address
-	freed    int     // of them
+	limit    uint64        // bytes of blocks and headers
+	memory   *kernelMemory // as far as it was written; the rest up to size reads as zero
+	size     uint64        // addresses below it exist
+	length   uint64        // bytes that the allocator has taken from the memory
+	position uint64        // bytes of all blocks with their headers
+	blocks   []block       // by address
+	freed    int           // of them
 	input    span
 	output   span
 	failure  handle // the block with the guest's error text
+	work     uint64 // bytes that were copied, cleared or searched for the guest since somebody looked
 }
 
+// newKernel gives a kernel that has no memory yet.
 func newKernel(limit uint64) kernel {
 	return kernel{limit: limit, size: kernelPages * kernelPage, length: kernelPage - kernelRootSize}
 }
@@ -81,6 +85,7 @@ func (k *kernel) alloc(n uint64) (handle, bool) {
 	at := kernelFirst + k.position + kernelHeader
 	k.position += whole
 	k.blocks = append(k.blocks, block{at: uint32(at), size: uint32(n), used: uint32(n)})
+	k.open()
 	return at, true
 }
 
@@ -96,6 +101,7 @@ func (k *kernel) allocEmpty() (handle, bool) {
 
 // reuse takes the first freed block that is large enough.
 func (k *kernel) reuse(n uint32) (handle, bool) {
+	k.work += uint64(len(k.blocks)) * blockBytes
 	for i, seen := 0, 0; seen < k.freed; i++ {
 		b := &k.blocks[i]
 		if !b.freed {
@@ -133,8 +139,13 @@ func (k *kernel) free(h handle) {
 	b.freed = true
 	k.freed++
 	if h == k.input.at {
-		k.input.length = 0
+		k.setInput(span{h, 0})
 	}
+}
+
+func (k *kernel) setInput(s span) {
+	k.input = s
+	k.open()
 }
 
 // find gives the block of a handle, or nil.
@@ -171,17 +182,28 @@ func (k *kernel) read(h handle) ([]byte, bool) {
 func (k *kernel) write(b []byte) (handle, bool) {
 	at, ok := k.alloc(uint64(len(b)))
 	if ok && at != 0 {
-		copy(k.reach(at + uint64(len(b)))[at:], b)
+		copy(k.reach(at, uint64(len(b))), b)
 	}
 	return at, ok
 }
 
 func (k *kernel) copyOf(s span) []byte {
 	out := make([]byte, s.length)
-	if s.at < uint64(len(k.data)) {
-		copy(out, k.data[s.at:])
-	}
+	k.copyTo(out, s.at)
 	return out
+}
+
+// copyTo copies what lies at an address, which must exist.
+func (k *kernel) copyTo(out []byte, at uint64) {
+	if len(out) == 0 {
+		return
+	}
+	k.work += uint64(len(out))
+	n := 0
+	if at < uint64(len(k.memory.bytes)) {
+		n = copy(out, k.memory.bytes[at:])
+	}
+	clear(out[n:])
 }
 
 // owns reports whether the allocator has the whole span.
@@ -196,36 +218,47 @@ func (k *kernel) exists(at, n uint64) bool {
 }
 
 func (k *kernel) load(at uint64) byte {
-	if at < uint64(len(k.data)) {
-		return k.data[at]
+	if at < uint64(len(k.memory.bytes)) {
+		return k.memory.bytes[at]
 	}
 	return 0
 }
 
 func (k *kernel) load64(at uint64) uint64 {
-	if at+8 <= uint64(len(k.data)) {
-		return binary.LittleEndian.Uint64(k.data[at:])
-	}
-	return binary.LittleEndian.Uint64(k.copyOf(span{at, 8}))
+	var b [8]byte
+	k.copyTo(b[:], at)
+	return binary.LittleEndian.Uint64(b[:])
 }
 
-func (k *kernel) store(at uint64, v byte) { k.reach(at + 1)[at] = v }
+func (k *kernel) store(at uint64, v byte) { k.reach(at, 1)[0] = v }
 
-func (k *kernel) store64(at, v uint64) {
-	binary.LittleEndian.PutUint64(k.reach(at + 8)[at:], v)
+func (k *kernel) store64(at, v uint64) { binary.LittleEndian.PutUint64(k.reach(at, 8), v) }
+
+// reach gives n bytes at an address, which must exist, to be written.
+func (k *kernel) reach(at, n uint64) []byte {
+	k.work += n
+	if at+n > uint64(len(k.memory.bytes)) {
+		k.memory.grow(at+n, k.size)
+		k.open()
+	}
+	k.memory.touched = max(k.memory.touched, at+n)
+	return k.memory.bytes[at : at+n : at+n]
 }
 
-// reach makes data cover the addresses below end.
-func (k *kernel) reach(end uint64) []byte {
-	if n := uint64(len(k.data)); end > n {
-		k.data = slices.Grow(k.data, int(end-n))[:end]
+// open lets the guest reach by itself what the blocks take up, as far as there
+// is memory for it, and all of the input that lies there.
+func (k *kernel) open() {
+	if k.position == 0 {
+		k.memory.open(0, span{})
+		return
 	}
-	return k.data
+	k.memory.open(kernelFirst+k.position, k.input)
 }
 
 // reset forgets all blocks, the input, the output and the error.
 func (k *kernel) reset() {
-	clear(k.data)
+	k.work += k.memory.touched
+	k.memory.clear()
 	k.blocks, k.freed, k.position = k.blocks[:0], 0, 0
 	k.input, k.output, k.failure = span{}, span{}, 0
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
@@ -50,6 +51,66 @@ func (r referenceKernel) bytes(s span) []byte {
 	return b
 }
 
+// A guestKernel is a kernel as its call has it, which a guest reaches by the
+// functions of kernelModule.
+type guestKernel struct {
+	*kernel
+	t    testing.TB
+	call *call
+}
+
+// testKernelIn gives a kernel in an engine.
+func testKernelIn(t testing.TB, limit uint64, engine wazero.RuntimeConfig) *guestKernel {
+	t.Helper()
+	r := wazero.NewRuntimeWithConfig(context.Background(), engine)
+	t.Cleanup(func() { _ = r.Close(context.Background()) })
+	compiled, err := exportAll(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := &kernelMemory{}
+	if err := memory.instantiate(context.Background(), r, compiled); err != nil {
+		t.Fatal(err)
+	}
+	c := newCall(&Sandbox{}, nil, abi.DefaultLimits(), &Request{})
+	c.begin(context.Background())
+	c.kernel = newKernel(limit)
+	c.kernel.memory = memory
+	return &guestKernel{&c.kernel, t, c}
+}
+
+func testKernel(t testing.TB, limit uint64) *guestKernel {
+	t.Helper()
+	return testKernelIn(t, limit, wazero.NewRuntimeConfig())
+}
+
+// renew makes it what it is before every call.
+func (k *guestKernel) renew(limit uint64) {
+	memory := k.memory
+	memory.clear()
+	*k.kernel = newKernel(limit)
+	k.memory = memory
+}
+
+// guest calls a function as a guest does. What ended the guest is a problem.
+func (k *guestKernel) guest(name string, params ...uint64) (uint64, *abi.Problem) {
+	k.t.Helper()
+	k.call.stopped = nil
+	f := k.memory.instance.ExportedFunction(name)
+	results, err := f.Call(k.call.ctx, params...)
+	switch {
+	case k.call.stopped != nil:
+		return 0, k.call.stopped
+	case err != nil:
+		k.t.Fatalf("%s%v: %v", name, params, err)
+	case len(results) == 0:
+		return 0, nil
+	case f.Definition().ResultTypes()[0] == i32:
+		return uint64(api.DecodeU32(results[0])), nil
+	}
+	return results[0], nil
+}
+
 // FuzzKernelIsTheReference runs the same operations on both kernels. Every
 // operation is three bytes: what, on which block, and how much.
 func FuzzKernelIsTheReference(f *testing.F) {
@@ -57,9 +118,11 @@ func FuzzKernelIsTheReference(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 9, 255, 4, 1, 3, 5, 1, 2, 6, 0, 0, 0, 0, 1})
 	f.Add([]byte{0, 255, 255, 0, 255, 255, 4, 1, 9, 7, 1, 1, 8, 0, 0, 0, 1, 1, 7, 0, 0, 2, 0, 0})
 	reference := newReferenceKernel(f)
+	ours := testKernel(f, 0)
 	f.Fuzz(func(t *testing.T, ops []byte) {
 		reference.call("reset")
-		ours := newKernel(64 << 20)
+		ours.t = t
+		ours.renew(64 << 20)
 		blocks := []handle{0}
 		// The reference keeps its memory from run to run, and where it has more
 		// it uses fewer freed blocks again: ours begins with as much.
@@ -87,12 +150,12 @@ func FuzzKernelIsTheReference(f *testing.F) {
 				reference.call("free", h)
 			case 2:
 				if length > 0 {
-					ours.store(h+n%length, byte(n))
+					ours.guest("store_u8", h+n%length, n)
 					reference.call("store_u8", h+n%length, n)
 				}
 			case 3:
 				if length >= 8 {
-					ours.store64(h, n<<40|0x1234)
+					ours.guest("store_u64", h, n<<40|0x1234)
 					reference.call("store_u64", h, n<<40|0x1234)
 				}
 			case 4:
@@ -105,12 +168,18 @@ func FuzzKernelIsTheReference(f *testing.F) {
 				reference.call("error_set", h)
 			case 6:
 				if length > 0 {
-					ours.input = span{h, length}
+					ours.setInput(span{h, length})
 					reference.call("input_set", h, length)
 				}
 			case 7:
-				if h != 0 && ours.load(h) != byte(reference.call("load_u8", h)) {
-					t.Fatalf("the bytes at %d differ", h)
+				if h != 0 {
+					word, _ := ours.guest("load_u64", h)
+					if got, _ := ours.guest("load_u8", h); got != reference.call("load_u8", h) || got != word&0xff {
+						t.Fatalf("the bytes at %d differ", h)
+					}
+				}
+				if got, _ := ours.guest("input_load_u8", n); got != reference.call("input_load_u8", n) {
+					t.Fatalf("byte %d of the input differs", n)
 				}
 			case 8:
 				ours.reset()
@@ -139,7 +208,7 @@ func FuzzKernelIsTheReference(f *testing.F) {
 }
 
 func TestKernelUsesFreedBlocksAgainBeforeItGrows(t *testing.T) {
-	k := newKernel(8 << 20)
+	k := testKernel(t, 8<<20)
 	for i := range 100_000 {
 		h, ok := k.write(bytes.Repeat([]byte{byte(i)}, 1000))
 		if !ok {
@@ -156,7 +225,7 @@ func TestKernelUsesFreedBlocksAgainBeforeItGrows(t *testing.T) {
 }
 
 func TestKernelSplitsAFreedBlockWithoutOverlap(t *testing.T) {
-	k := newKernel(8 << 20)
+	k := testKernel(t, 8<<20)
 	big, _ := k.alloc(kernelPage)
 	_, _ = k.alloc(k.length - k.position - kernelRootSize - 100) // only what is freed has room
 	after, _ := k.write([]byte("after"))
@@ -174,7 +243,7 @@ func TestKernelSplitsAFreedBlockWithoutOverlap(t *testing.T) {
 }
 
 func TestKernelKeepsAnOutputThatWasFreed(t *testing.T) {
-	k := newKernel(8 << 20)
+	k := testKernel(t, 8<<20)
 	out, _ := k.write([]byte("the output"))
 	_, _ = k.alloc(k.length - k.position - kernelRootSize - 20) // only what is freed has room
 	k.output = span{out, 10}
@@ -188,7 +257,7 @@ func TestKernelKeepsAnOutputThatWasFreed(t *testing.T) {
 }
 
 func TestKernelIsBounded(t *testing.T) {
-	k := newKernel(1 << 20)
+	k := testKernel(t, 1<<20)
 	for _, n := range []uint64{1<<20 + 1, 1 << 20, 1 << 32, 1 << 40, 1<<64 - 1} {
 		if h, ok := k.alloc(n); ok {
 			t.Errorf("alloc(%d) gave %d within 1 MiB", n, h)
@@ -203,13 +272,13 @@ func TestKernelIsBounded(t *testing.T) {
 	if want := (1 << 20) / 1012; n != want {
 		t.Errorf("%d blocks of 1000 bytes fit into 1 MiB, want %d", n, want)
 	}
-	if cap(k.data) > 3<<20 {
-		t.Errorf("the host holds %d bytes for them", cap(k.data))
+	if n := cap(k.memory.bytes); n > 3<<20 {
+		t.Errorf("the host holds %d bytes for them", n)
 	}
 }
 
 func TestKernelKnowsWhatIsNotABlock(t *testing.T) {
-	k := newKernel(1 << 20)
+	k := testKernel(t, 1<<20)
 	h, _ := k.write([]byte("block"))
 	freed, _ := k.write([]byte("freed"))
 	k.free(freed)

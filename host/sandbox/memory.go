@@ -17,6 +17,14 @@ type linearMemory struct {
 	refused uint64 // the first size that was asked for above the limit
 }
 
+// bytes gives what there is of the memory now.
+func (m *linearMemory) bytes() []byte {
+	if m.space == nil {
+		return nil
+	}
+	return m.space.bytes()[:m.size]
+}
+
 // serve gets the memory ready for the next call.
 func (m *linearMemory) serve(limit uint64) {
 	m.limit, m.peak, m.refused = limit, m.size, 0

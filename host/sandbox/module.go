@@ -36,6 +36,13 @@ type Request struct {
 	Export    string        // of signature () -> i32
 	Input     []byte        // what the guest reads as its input; not kept
 	Functions []Function    // granted for this call; the first of a name counts
+	// HTTP sends what the guest asks of Extism's http_request; nil refuses it.
+	// The request's method is never empty, its other parts are as the guest
+	// gave them; body is nil where it named none, and may be kept. A problem
+	// ends the guest and is the call's. ctx ends with the call's deadline or the
+	// caller: HTTP must return then. It is never called twice at once for one
+	// call of a module, and counts as a host call.
+	HTTP func(ctx context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPResponse, *abi.Problem)
 	// Deadline shrinks the module's own deadline. 0 leaves it; a negative one
 	// has passed already.
 	Deadline time.Duration
@@ -74,11 +81,13 @@ type Result struct {
 //	abi.QuotaReached   too many host calls, bytes through them, or variables
 //	abi.BadHostCall    the guest gave Extism's ABI something that is not a block
 //	abi.OverBudget     the tenant used up Config.Budget
-//	abi.NotGranted     the guest asked for Extism's http_request
+//	abi.NotGranted     the guest asked for Extism's http_request, which Request.HTTP does not serve
 //	abi.Trap           the guest trapped
 //	abi.GuestExit      the export returned non-zero, set an error, or the guest ended its process
 //	abi.SystemFailure  the module is closed, or too many calls wait
 //	abi.HostBug        a host function panicked; LevelHost of the logs tells more
+//
+// or with the problem that Request.HTTP gave.
 //
 // The export abi.ExportABI returns a version, which is no failure. Calls may
 // run at once. Whether one is safe to repeat depends on what its Functions do.
@@ -168,5 +177,6 @@ func (c *code) has(export string) bool {
 }
 
 // Imports gives the host functions of abi.NamespaceHost that the module
-// imports, sorted: what it can do at most.
+// imports, sorted: what it can do at most. The block functions, which move what
+// the guest has anyway, are not among them.
 func (m *Module) Imports() []string { return slices.Clone(m.code.imports) }

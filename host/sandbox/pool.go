@@ -262,9 +262,11 @@ func closeAll(slots []*slot) {
 	}
 }
 
-// size is what an idle slot counts: its whole memory, though it shares with
-// the image what was never written.
-func (s *slot) size() abi.Size { return abi.Size(s.memory.size) + slotOverhead }
+// size is what an idle slot counts: its whole memory, though that shares with
+// the image what was never written, and that of its kernel.
+func (s *slot) size() abi.Size {
+	return abi.Size(s.memory.size) + abi.Size(len(s.kernel.bytes)) + slotOverhead
+}
 
 // slotOverhead is what the engine keeps for an instance: globals, tables and
 // a stack.

@@ -102,7 +102,8 @@ func (s *Sandbox) rewrite(ctx context.Context, wasm []byte, o outline) (p *prepa
 	if err := valid.Close(ctx); err != nil {
 		return nil, err
 	}
-	if err := exportAll(ctx, r); err != nil {
+	kernel, err := exportAll(ctx, r)
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -111,7 +112,7 @@ func (s *Sandbox) rewrite(ctx context.Context, wasm []byte, o outline) (p *prepa
 	case o.memoryPages*uint64(abi.PageBytes) > uint64(startMemory), o.tableItems > startTables:
 		return meterOnly(wasm, "it starts with too much memory or too large tables")
 	}
-	p, err = s.freeze(ctx, r, wasm)
+	p, err = s.freeze(ctx, r, kernel, wasm)
 	var refusal *unfreezable
 	if errors.As(err, &refusal) {
 		return meterOnly(wasm, refusal.reason)
@@ -139,7 +140,7 @@ func (u *unfreezable) Error() string { return u.reason }
 
 // freeze starts the module and makes its state after that the state before
 // every call.
-func (s *Sandbox) freeze(ctx context.Context, r wazero.Runtime, wasm []byte) (*prepared, error) {
+func (s *Sandbox) freeze(ctx context.Context, r wazero.Runtime, kernel wazero.CompiledModule, wasm []byte) (*prepared, error) {
 	exposed, names, err := rewrite.Expose(wasm)
 	if err != nil {
 		return nil, &unfreezable{reasonOf(err)}
@@ -148,7 +149,7 @@ func (s *Sandbox) freeze(ctx context.Context, r wazero.Runtime, wasm []byte) (*p
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.start(ctx, r, metered, names)
+	st, err := s.start(ctx, r, kernel, metered, names)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host/rewrite"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -19,6 +21,7 @@ const renewEvery = 64
 type slot struct {
 	code      *code
 	memory    linearMemory
+	kernel    kernelMemory
 	instance  api.Module
 	functions map[string]api.Function
 	fuel      api.Global
@@ -38,14 +41,18 @@ type changing struct {
 func newSlot(c *call) (*slot, error) {
 	s := &slot{code: c.code, functions: map[string]api.Function{}, call: c}
 	c.slot = s
+	if err := s.kernel.instantiate(c.ctx, c.code.runtime, c.code.kernel); err != nil {
+		return nil, err
+	}
+	c.receive()
 	space, err := newSpace(c.code.image, c.code.mostMemory)
 	if err != nil {
 		return nil, err
 	}
 	s.memory.space = space
 	s.memory.serve(uint64(c.limits.Memory))
-	s.instance, err = c.code.runtime.InstantiateModule(
-		experimental.WithMemoryAllocator(c.ctx, &s.memory), c.code.compiled, s.config())
+	ctx := experimental.WithMemoryAllocator(experimental.WithImportResolver(c.ctx, s.resolve), &s.memory)
+	s.instance, err = c.code.runtime.InstantiateModule(ctx, c.code.compiled, s.config())
 	if err != nil {
 		space.free() // which the engine has not done for all failures
 		return nil, err
@@ -62,6 +69,14 @@ func newSlot(c *call) (*slot, error) {
 		return s, nil
 	}
 	return s, s.initialise(c.ctx)
+}
+
+// resolve gives the instance what stands for Extism's ABI in this slot.
+func (s *slot) resolve(namespace string) api.Module {
+	if namespace == abi.NamespaceExtism {
+		return s.kernel.instance
+	}
+	return nil // the runtime's, which all slots share
 }
 
 // initialise starts the guest's language runtime as the reference host does:
@@ -106,11 +121,11 @@ func (s *slot) function(name string) api.Function {
 }
 
 // restorable says whether all that the call may have changed can be set back:
-// it returned by itself, and it changed neither the memory's size nor what
-// WASI keeps. Whatever else a guest may change keeps a module from being
-// frozen.
+// it returned by itself, it changed neither the memory's size nor what WASI
+// keeps, and its blocks took little. Whatever else a guest may change keeps a
+// module from being frozen.
 func (s *slot) restorable() bool {
-	return s.code.frozen && s.call.touched == "" && !s.instance.IsClosed() && s.memory.size == s.code.memoryBytes()
+	return s.code.frozen && s.call.touched == "" && !s.instance.IsClosed() && s.memory.size == s.code.memoryBytes() && s.kernel.small()
 }
 
 // restore makes the slot what it was before its first call.
@@ -119,13 +134,16 @@ func (s *slot) restore(t *tracker, audit bool) error {
 		g.global.Set(g.value)
 	}
 	s.call = nil
-	if s.code.image == nil {
+	s.kernel.clear()
+	if s.code.image != nil {
+		if _, err := t.restore(s.memory.space); err != nil {
+			return err
+		}
+	}
+	if !audit {
 		return nil
 	}
-	if _, err := t.restore(s.memory.space); err != nil || !audit {
-		return err
-	}
-	return s.memory.space.audit()
+	return errors.Join(s.memory.space.audit(), s.kernel.audit())
 }
 
 // close gives everything back. Nobody may use the slot any more.
@@ -133,6 +151,7 @@ func (s *slot) close() {
 	if s.instance != nil {
 		_ = s.instance.Close(context.Background()) // it has no files that could fail to close
 	}
+	s.kernel.close()
 	if s.memory.space != nil {
 		s.memory.space.free()
 	}

@@ -34,12 +34,12 @@ type started struct {
 // function, that of its language's runtime, and the export abi.ExportWarm if
 // it has one. All of it sees a fixed clock and fixed random bytes, and may call
 // nothing of the host: what it would get would be the same for every call.
-func (s *Sandbox) start(ctx context.Context, r wazero.Runtime, wasm []byte, names rewrite.Exposed) (*started, error) {
+func (s *Sandbox) start(ctx context.Context, r wazero.Runtime, kernel wazero.CompiledModule, wasm []byte, names rewrite.Exposed) (*started, error) {
 	compiled, err := r.CompileModule(ctx, wasm)
 	if err != nil {
 		return nil, err
 	}
-	c := &code{runtime: r, compiled: compiled, mostMemory: uint64(s.cfg.Ceiling.Memory), exports: compiled.ExportedFunctions()}
+	c := &code{runtime: r, compiled: compiled, kernel: kernel, mostMemory: uint64(s.cfg.Ceiling.Memory), exports: compiled.ExportedFunctions()}
 	call := newCall(s, c, abi.Limits{
 		Fuel: s.startFuel, Memory: min(startMemory, s.cfg.Ceiling.Memory), Deadline: abi.Duration(startDeadline),
 		Input: abi.KiB, Output: abi.KiB, Logs: startLogs,

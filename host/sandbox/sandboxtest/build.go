@@ -21,7 +21,13 @@ import (
 // as "skills/shop/pricing". The bytes are shared: do not change them.
 func Build(t testing.TB, pkg string) []byte {
 	t.Helper()
-	built := shared.built.do(pkg, func() ([]byte, error) { return build(pkg) })
+	return BuildTagged(t, pkg, "")
+}
+
+// BuildTagged does the same with a build tag.
+func BuildTagged(t testing.TB, pkg, tag string) []byte {
+	t.Helper()
+	built := shared.built.do(pkg+" "+tag, func() ([]byte, error) { return build(pkg, tag) })
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
@@ -49,7 +55,7 @@ func warmAs(t testing.TB, wasm []byte, what string) {
 	}
 }
 
-func build(pkg string) ([]byte, error) {
+func build(pkg, tag string) ([]byte, error) {
 	root, cache, err := folders()
 	if err != nil {
 		return nil, err
@@ -59,9 +65,9 @@ func build(pkg string) ([]byte, error) {
 		return nil, err
 	}
 	defer unlock()
-	out := filepath.Join(cache, "wasm", strings.ReplaceAll(filepath.ToSlash(pkg), "/", "-")+".wasm")
+	out := filepath.Join(cache, "wasm", strings.ReplaceAll(filepath.ToSlash(pkg), "/", "-")+tag+".wasm")
 	err = goBuild(root, []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"},
-		"-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./"+pkg)
+		"-tags="+tag, "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./"+pkg)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func compileAssemblyScript(dir, out, cache string) error {
 		return err
 	}
 	return tool(dir, "node", filepath.Join(packages, "node_modules", "assemblyscript", "bin", "asc.js"), "guest.ts",
-		"--optimize", "--runtime", "incremental", "--use", "abort=", "--initialMemory", "16", "--outFile", out)
+		"--path", filepath.Join(packages, "node_modules"), "--optimize", "--runtime", "incremental", "--use", "abort=", "--initialMemory", "16", "--outFile", out)
 }
 
 // install puts the packages of a folder's package-lock.json into the shared

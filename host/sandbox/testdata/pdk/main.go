@@ -19,6 +19,13 @@ func echo() int32 {
 	return 0
 }
 
+//go:wasmexport head
+func head() int32 {
+	in := pdk.Input()
+	pdk.Output(in[:min(len(in), 64<<10)])
+	return 0
+}
+
 //go:wasmexport empty
 func empty() int32 { return 0 }
 
@@ -162,6 +169,46 @@ func httpRequest() int32 {
 	pdk.NewHTTPRequest(pdk.MethodGet, "http://127.0.0.1:1/").Send()
 	return 0
 }
+
+type fetched struct {
+	Status  uint16            `json:"status"`
+	Headers map[string]string `json:"headers"`
+	Body    []byte            `json:"body"`
+}
+
+// The input is requests, one after the other; what comes out is their answers.
+//
+//go:wasmexport fetch
+func fetch() int32 {
+	var requests []struct {
+		Method  string            `json:"method"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers"`
+		Body    string            `json:"body"`
+	}
+	if err := json.Unmarshal(pdk.Input(), &requests); err != nil {
+		pdk.SetError(err)
+		return 1
+	}
+	answers := []fetched{}
+	for _, r := range requests {
+		request := pdk.NewHTTPRequest(pdk.MethodGet, r.URL)
+		if r.Method != "" {
+			request = pdk.NewHTTPRequest(methods[r.Method], r.URL)
+		}
+		for name, value := range r.Headers {
+			request.SetHeader(name, value)
+		}
+		if r.Body != "" {
+			request.SetBody([]byte(r.Body))
+		}
+		response := request.Send()
+		answers = append(answers, fetched{response.Status(), response.Headers(), response.Body()})
+	}
+	return output(answers)
+}
+
+var methods = map[string]pdk.HTTPMethod{"POST": pdk.MethodPost, "PUT": pdk.MethodPut, "HEAD": pdk.MethodHead, "DELETE": pdk.MethodDelete}
 
 func output(v any) int32 {
 	b, err := json.Marshal(v)
