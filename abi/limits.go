@@ -1,11 +1,12 @@
 package abi
 
 import (
-	"encoding/json"
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // Limits bound one call. A zero field means the default; the host's ceilings
@@ -75,9 +76,9 @@ func (l Limits) Exceeds(c Limits) []string {
 	var over []string
 	check := func(name string, got, most int64, gotText, mostText string) {
 		if got > most {
-			over = append(over, fmt.Sprintf("%s: %s is more than %s", name, gotText, mostText))
+			over = append(over, name+": "+gotText+" is more than "+mostText)
 		} else if got < 0 {
-			over = append(over, fmt.Sprintf("%s: %s is negative", name, gotText))
+			over = append(over, name+": "+gotText+" is negative")
 		}
 	}
 	check("fuel", l.Fuel, c.Fuel, strconv.FormatInt(l.Fuel, 10), strconv.FormatInt(c.Fuel, 10))
@@ -123,13 +124,13 @@ func ParseSize(text string) (Size, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/int64(unit) {
-		return 0, fmt.Errorf("%q is not a size; write a number of bytes, or KiB, MiB, GiB such as 32MiB", text)
+		return 0, errors.New(strconv.Quote(text) + " is not a size; write a number of bytes, or KiB, MiB, GiB such as 32MiB")
 	}
 	return Size(n) * unit, nil
 }
 
 // MarshalJSON writes the size as text.
-func (s Size) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+func (s Size) MarshalJSON() ([]byte, error) { return wire.AppendText(nil, s.String()), nil }
 
 // UnmarshalJSON reads text or a number of bytes.
 func (s *Size) UnmarshalJSON(b []byte) error {
@@ -148,17 +149,17 @@ type Duration time.Duration
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalJSON writes the duration as text.
-func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
+func (d Duration) MarshalJSON() ([]byte, error) { return wire.AppendText(nil, d.String()), nil }
 
 // UnmarshalJSON reads text such as "2s".
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return fmt.Errorf("%s is not a duration; write one such as 2s or 250ms", b)
+	if err := wire.Unmarshal(b, &text); err != nil {
+		return errors.New(string(b) + " is not a duration; write one such as 2s or 250ms")
 	}
 	v, err := time.ParseDuration(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a duration; write one such as 2s or 250ms", text)
+		return errors.New(strconv.Quote(text) + " is not a duration; write one such as 2s or 250ms")
 	}
 	*d = Duration(v)
 	return nil
@@ -169,6 +170,6 @@ func textOrNumber(b []byte) (string, error) {
 		return string(b), nil
 	}
 	var text string
-	err := json.Unmarshal(b, &text)
+	err := wire.Unmarshal(b, &text)
 	return text, err
 }

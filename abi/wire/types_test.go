@@ -116,13 +116,15 @@ type embedding struct {
 type twice struct {
 	base
 	Other
+	*Untagged
 }
 type Other struct {
-	A int `json:"a"`
+	X int `json:"B"` // a tag wins over a name
 	D int
 }
-type diamondLeft struct{ Exported }
-type diamondRight struct{ Exported }
+type Untagged struct{ B, C int }
+type diamondLeft struct{ Untagged }
+type diamondRight struct{ Untagged }
 type diamond struct {
 	diamondLeft
 	diamondRight
