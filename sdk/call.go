@@ -1,12 +1,12 @@
 package sdk
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
+	"github.com/sluicehq/sluice/abi/wording"
 )
 
 // A Call is the call that a handler serves. It is a value, valid until the
@@ -84,13 +84,13 @@ func dataType[Out any]() reflect.Type {
 
 // Logf writes one line to the skill's log, which operators read and the model
 // never sees. The host cuts the log of a call at its limit (64 KiB by default).
-func Logf(c Call, format string, args ...any) { log(c, fmt.Sprintf(format, args...)) }
+func Logf(c Call, format string, args ...any) { log(c, wording.Sprintf(format, args...)) }
 
-func decodeValue(what string, b json.RawMessage, into any) (bool, error) {
+func decodeValue(what string, b abi.RawMessage, into any) (bool, error) {
 	if len(b) == 0 {
 		return false, nil
 	}
-	if err := json.Unmarshal(b, into); err != nil {
+	if err := wire.Unmarshal(b, into); err != nil {
 		return false, abi.NewProblem(abi.SystemFailure, "%s has another form than this skill reads", what)
 	}
 	return true, nil

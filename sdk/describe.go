@@ -11,6 +11,9 @@ import (
 // describe gives the manifest as JSON, or a problem that lists every mistake
 // of the declarations.
 func (s *skill) describe() ([]byte, error) {
+	if s.description != nil {
+		return s.description, nil
+	}
 	m := s.manifest
 	faults := s.faults()
 	for _, t := range s.tools {

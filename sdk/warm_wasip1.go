@@ -1,25 +1,42 @@
 package sdk
 
 import (
+	"reflect"
 	"runtime"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 //go:wasmexport sluice_warm
 func exportWarm() { declared.warm() }
 
-// warm serves an invocation that no tool answers, so that what encoding/json
-// builds for the envelopes lies in the image that a host starts every call
-// from, and leaves room in the heap, so that a call does not have to grow the
-// memory. It asks nothing of the host.
+// warm makes what every call would make again, so that it lies in the image
+// that a host starts every call from: the description, the plans of the types
+// that are read and written, and room in the heap, so that a call does not
+// have to grow the memory. It asks nothing of the host.
 func (s *skill) warm() {
 	const spare = 2 << 20
+	s.remember()
+	for _, t := range s.tools {
+		for _, e := range t.examples {
+			e.prepare()
+		}
+	}
 	s.invoke([]byte(`{"abi":1,"tool":"","args":{},"call":{"id":"","key":"","attempt":1,"now":"2026-01-15T12:00:00Z","tenant":"","live":"","locale":""},"state":{"":1},"facts":{"":1}}`), env{})
-	encodeReply(abi.Reply{OK: true, Data: []byte("{}"), State: []byte("{}"), Preview: " "})
+	wire.Prepare(reflect.TypeFor[abi.ScanQuery]())
 	room = make([]byte, spare)
 	room = nil
 	runtime.GC()
+}
+
+// remember makes the description once. One with mistakes is made, and refused,
+// when it is asked for; so is one in which a type of the author's panics.
+func (s *skill) remember() {
+	defer func() { _ = recover() }()
+	if description, err := s.describe(); err == nil {
+		s.description = description
+	}
 }
 
 // room keeps the compiler from leaving the spare memory out.

@@ -74,6 +74,10 @@ var plans struct {
 	making   sync.Mutex // held by the one who adds
 }
 
+// Prepare makes the plan of a type, unless it is made, so that no call has to.
+// It may be called at any time, from any goroutine.
+func Prepare(t reflect.Type) { planOf(reflect.PointerTo(t)) }
+
 func planOf(t reflect.Type) *plan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)

@@ -96,3 +96,24 @@ func KindOf(b []byte) Kind {
 	}
 	return Number
 }
+
+// TextOf gives what a value of the kind Text reads as, or nothing for a value
+// of another kind. B must be Valid.
+func TextOf(b []byte) string {
+	i := skipSpace(b, 0)
+	if b[i] != '"' {
+		return ""
+	}
+	text, _ := unquote(b[i:skipText(b, i)])
+	return string(text)
+}
+
+// Named reports whether a member's name means a field: it is its name, or
+// differs from it in case only, as encoding/json takes it.
+func Named(name []byte, field string) bool {
+	if string(name) == field {
+		return true
+	}
+	var a, b [32]byte
+	return len(name) >= len(field) && string(fold(a[:0], name)) == string(fold(b[:0], []byte(field)))
+}
