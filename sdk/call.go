@@ -13,7 +13,7 @@ import (
 // handler returns; all host functions take it. It is not for several
 // goroutines at once.
 type Call struct {
-	invocation *abi.Invocation
+	invocation *invocation
 	env        env // what the host functions are reached through
 }
 
@@ -30,7 +30,7 @@ func (c Call) Attempt() int { return c.invocation.Call.Attempt }
 
 // Now gives the host's clock at the call's start, in UTC. It does not move
 // during the call.
-func (c Call) Now() time.Time { return c.invocation.Call.Now }
+func (c Call) Now() time.Time { return c.invocation.Call.Now.time() }
 
 // Tenant gives the id of the merchant or organisation that is served.
 func (c Call) Tenant() string { return c.invocation.Call.Tenant }

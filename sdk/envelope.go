@@ -10,11 +10,28 @@ import (
 // The envelopes are read and written by hand: they are in every call, and
 // package time's own reading of JSON would be in every module.
 
+// An invocation is an abi.Invocation as the sdk keeps it. A handler's type
+// leads to it, and so would lead to all methods of a time.Time in it.
+type invocation struct {
+	ABI          int
+	Tool         string
+	Args         abi.RawMessage
+	Call         callInfo
+	State, Facts map[string]abi.RawMessage
+}
+
+// A callInfo is an abi.CallInfo.
+type callInfo struct {
+	ID, Key, Tenant, Live, Locale string
+	Attempt                       int
+	Now                           instant
+}
+
 // readInvocation reads an abi.Invocation as encoding/json would: names in any
 // case, unknown members passed over, of two the last, null for nothing. It
 // reports false for what is not one.
-func readInvocation(b []byte) (*abi.Invocation, bool) {
-	in := new(abi.Invocation)
+func readInvocation(b []byte) (*invocation, bool) {
+	in := new(invocation)
 	if !wire.Valid(b) {
 		return in, false
 	}
@@ -37,7 +54,7 @@ func readInvocation(b []byte) (*abi.Invocation, bool) {
 	})
 }
 
-func readCall(call *abi.CallInfo, b []byte) bool {
+func readCall(call *callInfo, b []byte) bool {
 	return eachMember(b, func(name, value []byte) bool {
 		switch {
 		case wire.Named(name, "id"):

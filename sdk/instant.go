@@ -6,8 +6,22 @@ import (
 	"github.com/sluicehq/sluice/abi/wire"
 )
 
+// An instant is a time.Time. The zero value is none.
+type instant struct {
+	seconds int64 // since 1970
+	nanos   int
+	set     bool
+}
+
+func (i instant) time() time.Time {
+	if !i.set {
+		return time.Time{}
+	}
+	return time.Unix(i.seconds, int64(i.nanos)).UTC()
+}
+
 // readTime reads a time of RFC 3339 as time.Time does, and gives it in UTC.
-func readTime(to *time.Time, b []byte) bool {
+func readTime(to *instant, b []byte) bool {
 	switch wire.KindOf(b) {
 	case wire.Null:
 		return true
@@ -19,18 +33,37 @@ func readTime(to *time.Time, b []byte) bool {
 	return false
 }
 
-// parseTime reads such as 2026-01-15T12:00:00.5+08:00.
-func parseTime(text string) (time.Time, bool) {
+// parseTime reads such as 2026-01-15T12:00:00.5+08:00. Like package time it
+// also takes an hour of one digit, a comma for the point, and offsets of 24
+// hours and 60 minutes.
+func parseTime(text string) (instant, bool) {
 	c := cursor{rest: text}
 	year, month, day := c.digits(4), c.after('-', 2), c.after('-', 2)
-	hour, minute, second := c.after('T', 2), c.after(':', 2), c.after(':', 2)
+	hour, minute, second := c.hour(), c.after(':', 2), c.after(':', 2)
 	nanos := c.fraction()
 	offset := c.zone()
 	if c.bad || c.rest != "" || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59 {
-		return time.Time{}, false
+		return instant{}, false
 	}
-	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	return t.Add(-offset), true
+	seconds := ((daysSince1970(year, month, day)*24+int64(hour))*60+int64(minute))*60 + int64(second)
+	return instant{seconds - offset, nanos, true}, true
+}
+
+// daysSince1970 counts the days of the proleptic Gregorian calendar, in years
+// that begin in March, so that a leap day is the last. Package time would do,
+// with all that it knows of time zones.
+func daysSince1970(year, month, day int) int64 {
+	const before = 719468 // days from March 1 of the year 0
+	if month < 3 {
+		year, month = year-1, month+12
+	}
+	era := year / 400 // the year is at least -1
+	if year < 0 {
+		era = -1
+	}
+	inEra := year - era*400
+	inYear := (153*(month-3)+2)/5 + day - 1
+	return int64(era*146097 + inEra*365 + inEra/4 - inEra/100 + inYear - before)
 }
 
 func daysIn(year, month int) int {
@@ -78,10 +111,17 @@ func (c *cursor) after(separator byte, count int) int {
 	return c.digits(count)
 }
 
+func (c *cursor) hour() int {
+	if len(c.rest) > 2 && c.rest[2] == ':' {
+		return c.after('T', 1)
+	}
+	return c.after('T', 2)
+}
+
 // fraction reads a second's fraction, if there is one; of the digits after the
 // ninth it takes no notice.
 func (c *cursor) fraction() int {
-	if c.rest == "" || c.rest[0] != '.' {
+	if c.rest == "" || c.rest[0] != '.' && c.rest[0] != ',' {
 		return 0
 	}
 	c.take()
@@ -97,8 +137,9 @@ func (c *cursor) fraction() int {
 }
 
 // zone reads Z or an offset from UTC.
-func (c *cursor) zone() time.Duration {
-	sign := time.Duration(1)
+// It gives the offset in seconds.
+func (c *cursor) zone() int64 {
+	sign := int64(1)
 	switch c.take() {
 	case 'Z':
 		return 0
@@ -109,6 +150,6 @@ func (c *cursor) zone() time.Duration {
 		c.bad = true
 	}
 	hours, minutes := c.digits(2), c.after(':', 2)
-	c.bad = c.bad || hours > 23 || minutes > 59
-	return sign * (time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute)
+	c.bad = c.bad || hours > 24 || minutes > 60
+	return sign * int64(hours*60+minutes) * 60
 }

@@ -112,7 +112,7 @@ func indirect(p *plan, v reflect.Value, null bool) (unmarshaler, encoding.TextUn
 		if v.Kind() != reflect.Pointer || null && v.CanSet() {
 			return nil, nil, v, p
 		}
-		if v.Elem().Kind() == reflect.Interface && v.Elem().Elem().Equal(v) { // it points to itself
+		if inner := v.Elem(); inner.Kind() == reflect.Interface && inner.Elem().Kind() == reflect.Pointer && inner.Elem().Type() == v.Type() && inner.Elem().UnsafePointer() == v.UnsafePointer() { // it points to itself
 			return nil, nil, v.Elem(), planOf(v.Elem().Type())
 		}
 		if v.IsNil() {

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // Marshal gives a value as JSON. The error says what has no form in JSON, or
 // is an *OwnFormError.
-func Marshal(v any) ([]byte, error) { return Append(nil, v) }
+func Marshal(v any) ([]byte, error) { return Append(make([]byte, 0, space), v) }
+
+// space is room for a value of usual size, so that it is not moved while it is
+// written.
+const space = 256
 
 // Append appends a value as JSON. After an error the bytes mean nothing.
 func Append(out []byte, v any) ([]byte, error) {
@@ -260,7 +262,7 @@ func (e *encoder) table(p *plan, v reflect.Value, quoted bool) error {
 		}
 		members = append(members, member{name, entry.Value()})
 	}
-	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	sortMembers(members)
 	e.out = append(e.out, '{')
 	for i, m := range members {
 		if i > 0 {
@@ -273,6 +275,34 @@ func (e *encoder) table(p *plan, v reflect.Value, quoted bool) error {
 	}
 	e.out = append(e.out, '}')
 	return nil
+}
+
+// sortMembers sorts by name, by heapsort, which is small, and never quadratic
+// whatever the names are.
+func sortMembers(members []member) {
+	n := len(members)
+	for i := n/2 - 1; i >= 0; i-- {
+		sift(members, i)
+	}
+	for n--; n > 0; n-- {
+		members[0], members[n] = members[n], members[0]
+		sift(members[:n], 0)
+	}
+}
+
+// sift lets the member at i sink below those with greater names.
+func sift(members []member, i int) {
+	for {
+		child := 2*i + 1
+		if child+1 < len(members) && members[child].name < members[child+1].name {
+			child++
+		}
+		if child >= len(members) || members[i].name >= members[child].name {
+			return
+		}
+		members[i], members[child] = members[child], members[i]
+		i = child
+	}
 }
 
 // nameOf gives a map's key as a member's name.

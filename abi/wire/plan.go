@@ -70,8 +70,8 @@ type key struct {
 // alone, so it does not matter who meets one first; a program has as many as
 // it has types.
 var plans struct {
-	sync.Map            // reflect.Type -> *plan
-	making   sync.Mutex // held by the one who adds
+	mu     sync.RWMutex
+	byType map[reflect.Type]*plan // guarded by mu
 }
 
 // Prepare makes the plan of a type, unless it is made, so that no call has to.
@@ -79,26 +79,33 @@ var plans struct {
 func Prepare(t reflect.Type) { planOf(reflect.PointerTo(t)) }
 
 func planOf(t reflect.Type) *plan {
-	if p, ok := plans.Load(t); ok {
-		return p.(*plan)
+	plans.mu.RLock()
+	p := plans.byType[t]
+	plans.mu.RUnlock()
+	if p != nil {
+		return p
 	}
-	plans.making.Lock()
-	defer plans.making.Unlock()
+	plans.mu.Lock()
+	defer plans.mu.Unlock()
 	m := maker{}
-	p := m.plan(t)
+	p = m.plan(t)
+	if plans.byType == nil {
+		plans.byType = map[reflect.Type]*plan{}
+	}
 	for t, made := range m {
-		plans.Store(t, made)
+		plans.byType[t] = made
 	}
 	return p
 }
 
 // A maker holds the plans that are being made: a type that contains itself
-// finds its own. Nobody else sees them before all are whole.
+// finds its own. Nobody else sees them before all are whole. It is for the one
+// who holds plans.mu.
 type maker map[reflect.Type]*plan
 
 func (m maker) plan(t reflect.Type) *plan {
-	if p, ok := plans.Load(t); ok {
-		return p.(*plan)
+	if p, ok := plans.byType[t]; ok {
+		return p
 	}
 	if p, ok := m[t]; ok {
 		return p

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -181,13 +180,13 @@ func (p *printer) signed(n uint64, base int, prefix string, negative bool) {
 	}
 	text := strconv.FormatUint(n, base)
 	if p.letter == 'X' {
-		text = strings.ToUpper(text)
+		text = upper(text)
 	}
 	least := p.precision
 	if least < 0 && p.zero && !p.minus {
 		least = p.width - len(sign)
 	}
-	text = strings.Repeat("0", max(least-len(text), 0)) + text
+	text = zeros(least-len(text)) + text
 	if base != 8 || text[0] != '0' {
 		text = prefix + text
 	}
@@ -196,6 +195,25 @@ func (p *printer) signed(n uint64, base int, prefix string, negative bool) {
 	}
 	p.zero = false
 	p.pad(sign + text)
+}
+
+func zeros(n int) string {
+	b := make([]byte, max(n, 0))
+	for i := range b {
+		b[i] = '0'
+	}
+	return string(b)
+}
+
+// upper gives hexadecimal digits in capitals.
+func upper(digits string) string {
+	b := []byte(digits)
+	for i, c := range b {
+		if c >= 'a' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
 }
 
 func (p *printer) sign(negative bool) string {
@@ -229,8 +247,8 @@ func (p *printer) character(n uint64) {
 }
 
 func (p *printer) unicode(n uint64) {
-	text := strings.ToUpper(strconv.FormatUint(n, 16))
-	text = "U+" + strings.Repeat("0", max(max(p.precision, 4)-len(text), 0)) + text
+	text := upper(strconv.FormatUint(n, 16))
+	text = "U+" + zeros(max(p.precision, 4)-len(text)) + text
 	if p.sharp && n <= utf8.MaxRune && strconv.IsPrint(rune(n)) {
 		text += " '" + string(rune(n)) + "'"
 	}
@@ -269,7 +287,7 @@ func (p *printer) float(v reflect.Value) {
 		sign = "+"
 	}
 	if p.zero && !p.minus {
-		text = strings.Repeat("0", max(p.width-len(sign)-len(text), 0)) + text
+		text = zeros(p.width-len(sign)-len(text)) + text
 	}
 	p.pad(sign + text)
 	p.zero = kept
@@ -302,7 +320,11 @@ func bytesOf(v reflect.Value) []byte {
 // table writes a map in the order of its keys.
 func (p *printer) table(v reflect.Value, depth int) {
 	keys := v.MapKeys()
-	slices.SortStableFunc(keys, compareKeys)
+	for i := range keys { // messages hold small maps
+		for j := i; j > 0 && compareKeys(keys[j], keys[j-1]) < 0; j-- {
+			keys[j], keys[j-1] = keys[j-1], keys[j]
+		}
+	}
 	p.write("map[")
 	for i, key := range keys {
 		if i > 0 {
