@@ -28,6 +28,22 @@ func (s *skill) warm() {
 	room = make([]byte, spare)
 	room = nil
 	runtime.GC()
+	touch()
+}
+
+// touchedBytes is up to which size touch asks for memory: more than most
+// values of a call have.
+const touchedBytes = 2 << 10
+
+// touch asks for memory of every usual size once, with and without pointers in
+// it: the first of a size after a collection costs some thousand instructions,
+// the others a hundred.
+func touch() {
+	for n := 8; n <= touchedBytes; n += 8 {
+		room = make([]byte, n)
+		pointers = make([]*byte, n/8)
+	}
+	room, pointers = nil, nil
 }
 
 // remember makes the description once. One with mistakes is made, and refused,
@@ -39,5 +55,8 @@ func (s *skill) remember() {
 	}
 }
 
-// room keeps the compiler from leaving the spare memory out.
-var room []byte
+// room and pointers keep the compiler from leaving memory out that nobody uses.
+var (
+	room     []byte
+	pointers []*byte
+)

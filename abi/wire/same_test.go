@@ -33,12 +33,16 @@ func compareAll(t *testing.T, text []byte) {
 	if got, want := wire.Valid(text), json.Valid(text); got != want {
 		t.Fatalf("%.200q: valid is %v, want %v", text, got, want)
 	}
-	ours, theirs, n := targets(), targets(), len(targets())
-	for i := range n {
+	ours, theirs := targets(), targets()
+	step := 1
+	if len(text) > 5000 { // encoding/json takes long for what is deep
+		step = 12
+	}
+	for i := 0; i < len(ours); i += step {
 		compare(t, text, ours[i], theirs[i], wire.Unmarshal, json.Unmarshal)
 	}
 	ours, theirs = targets(), targets()
-	for i := range n {
+	for i := 0; i < len(ours); i += step {
 		compare(t, text, ours[i], theirs[i], wire.UnmarshalStrict, strictly)
 	}
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "iter"
+import (
+	"iter"
+	"unicode/utf8"
+)
 
 // These walk over text that Valid has accepted, and over nothing else.
 
@@ -108,12 +111,17 @@ func TextOf(b []byte) string {
 	return string(text)
 }
 
-// Named reports whether a member's name means a field: it is its name, or
-// differs from it in case only, as encoding/json takes it.
+// Named reports whether a member's name means a field, whose name is ASCII: it
+// is its name, or differs from it in case only, as encoding/json takes it.
 func Named(name []byte, field string) bool {
-	if string(name) == field {
-		return true
+	for i, c := range name {
+		if c >= utf8.RuneSelf { // some runes fold into ASCII letters
+			var a, b [32]byte
+			return string(fold(a[:0], name)) == string(fold(b[:0], []byte(field)))
+		}
+		if i >= len(field) || upper(c) != upper(field[i]) {
+			return false
+		}
 	}
-	var a, b [32]byte
-	return len(name) >= len(field) && string(fold(a[:0], name)) == string(fold(b[:0], []byte(field)))
+	return len(name) == len(field)
 }

@@ -189,10 +189,7 @@ func hexRune(digits []byte) rune {
 func fold(out, name []byte) []byte {
 	for i := 0; i < len(name); {
 		if c := name[i]; c < utf8.RuneSelf {
-			if 'a' <= c && c <= 'z' {
-				c -= 'a' - 'A'
-			}
-			out = append(out, c)
+			out = append(out, upper(c))
 			i++
 			continue
 		}
@@ -201,6 +198,13 @@ func fold(out, name []byte) []byte {
 		i += size
 	}
 	return out
+}
+
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - ('a' - 'A')
+	}
+	return c
 }
 
 // foldRune gives the smallest rune of those that differ in case only.
