@@ -112,7 +112,7 @@ func indirect(p *plan, v reflect.Value, null bool) (unmarshaler, encoding.TextUn
 		if v.Kind() != reflect.Pointer || null && v.CanSet() {
 			return nil, nil, v, p
 		}
-		if inner := v.Elem(); inner.Kind() == reflect.Interface && inner.Elem().Kind() == reflect.Pointer && inner.Elem().Type() == v.Type() && inner.Elem().UnsafePointer() == v.UnsafePointer() { // it points to itself
+		if pointsToItself(v) {
 			return nil, nil, v.Elem(), planOf(v.Elem().Type())
 		}
 		if v.IsNil() {
@@ -134,6 +134,16 @@ func indirect(p *plan, v reflect.Value, null bool) (unmarshaler, encoding.TextUn
 			v, p = v.Elem(), p.elem
 		}
 	}
+}
+
+// pointsToItself reports whether v points to an interface that holds v.
+func pointsToItself(v reflect.Value) bool {
+	held := v.Elem()
+	if held.Kind() != reflect.Interface {
+		return false
+	}
+	held = held.Elem()
+	return held.Kind() == reflect.Pointer && held.Type() == v.Type() && held.UnsafePointer() == v.UnsafePointer()
 }
 
 // plain reads into what is no pointer and does not read itself.

@@ -285,6 +285,13 @@ type unusable struct {
 // channel is the same in all targets.
 var channel = make(chan int)
 
+// self gives a pointer to what holds that pointer.
+func self() any {
+	var v any
+	v = &v
+	return &v
+}
+
 // targets gives pointers to a fresh value of every type, empty and filled.
 func targets() []any {
 	one, f, s := 1, 1.5, "s"
@@ -307,7 +314,7 @@ func targets() []any {
 		new(lists), &lists{B: []byte("bytes"), BB: [][]byte{nil, {}}, BO: []bytesOf{1, 2}, I: []int{1, 2, 3}, St: []inner{{"a", 1}, {"b", 2}}, P: []*inner{nil, {"c", 3}}, Any: []any{nil, 1, "a"}, E: []struct{}{{}}},
 		new(interfaces), &interfaces{Any: inner{}, Filled: &inner{Name: "kept"}, Ptr: &anyValue, Err: errors.New("e")},
 		new(many), new(product), &product{SKU: "1001", Title: "保温杯 Thermos 500ml", Price: 99, Floor: 69, Stock: 120, Currency: "CNY"}, new(unusable), &unusable{C: channel}, new(notJSON), new(duration), new(word), new(json.RawMessage), new(json.Number), new(time.Time), new(struct{}),
-		new(struct{ time.Time }), &struct{ W word }{word{"bad"}}, &struct{ D duration }{-1}, new(map[word]int), &map[word]int{{"bad"}: 1}, new(map[bool]int), &map[bool]int{true: 1},
+		self(), new(struct{ time.Time }), &struct{ W word }{word{"bad"}}, &struct{ D duration }{-1}, new(map[word]int), &map[word]int{{"bad"}: 1}, new(map[bool]int), &map[bool]int{true: 1},
 	}
 }
 

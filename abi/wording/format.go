@@ -17,7 +17,7 @@ type printer struct {
 	out  []byte
 	args []any
 	next int  // the argument that comes next
-	any  bool // an argument was chosen by its number, so none counts as left over
+	free bool // an argument was chosen by its number, so none counts as left over
 	verb
 }
 
@@ -121,7 +121,7 @@ func (p *printer) number(format string, i int) int {
 	if i >= len(format) || format[i] != '[' {
 		return i
 	}
-	p.any = true
+	p.free = true
 	n, end := digits(format, i+1)
 	if end < len(format) && format[end] == ']' && n >= 1 && n <= len(p.args) {
 		p.next = n - 1
@@ -174,7 +174,7 @@ func (p *printer) size(format string, i int, bad string) (int, int) {
 
 // leftOver lists the arguments that no verb took.
 func (p *printer) leftOver() {
-	if p.any || p.next >= len(p.args) {
+	if p.free || p.next >= len(p.args) {
 		return
 	}
 	p.verb = verb{letter: 'v', width: none, precision: none}
