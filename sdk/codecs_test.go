@@ -4,6 +4,7 @@ package sdk_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/abi"
@@ -73,5 +74,22 @@ func TestADescriptionIsMadeOnceAndForAll(t *testing.T) {
 	const perByte = 100 // of copying, and some; to make a description takes thousands
 	if most := int64(len(described.Output)) * perByte; len(described.Output) == 0 || described.Usage.Fuel > most {
 		t.Errorf("%d bytes took %d instructions, want at most %d", len(described.Output), described.Usage.Fuel, most)
+	}
+}
+
+// TestWhatIsNestedAsDeepAsItMayIsAnswered: the checker recurses, in a memory of
+// the default size.
+func TestWhatIsNestedAsDeepAsItMayIsAnswered(t *testing.T) {
+	m := sandboxtest.Load(t, sandboxtest.Build(t, "sdk/testdata/codecs"), abi.Limits{})
+	for _, tt := range []struct {
+		depth int
+		code  string
+	}{{9_990, `{"ok":true`}, {10_001, `{"ok":false,"problem":{"code":4001`}, {400_000, `{"ok":false,"problem":{"code":4001`}} {
+		deep := strings.Repeat("[", tt.depth) + strings.Repeat("]", tt.depth)
+		res := codecCall(t, m, abi.ExportInvoke, `{"abi":1,"tool":"find","args":{},"deep":`+deep+`}`)
+		if !strings.HasPrefix(string(res.Output), tt.code) {
+			t.Errorf("nested %d deep: %.200s", tt.depth, res.Output)
+		}
+		t.Logf("nested %d deep: %d instructions, %v of memory", tt.depth, res.Usage.Fuel, res.Usage.PeakMemory)
 	}
 }

@@ -20,8 +20,7 @@ func Valid(b []byte) bool {
 func check(b []byte) (valid, spaced bool) {
 	c := checker{b: b}
 	i := c.space(0)
-	i = c.value(i, 0)
-	if i < 0 {
+	if i = c.value(i); i < 0 {
 		return false, false
 	}
 	return c.space(i) == len(b), c.spaced
@@ -48,14 +47,72 @@ func (c *checker) space(i int) int {
 	return end
 }
 
-func (c *checker) value(i, depth int) int {
+// value keeps what is open in a list: in a guest, calls as deep as text may be
+// nested would overflow the stack of the engine.
+func (c *checker) value(i int) int {
+	var room [32]byte // as deep as most text is
+	open := room[:0]
+	for i >= 0 {
+		b := c.at(i)
+		if b == '{' || b == '[' {
+			if len(open) == MaxDepth {
+				return -1
+			}
+			if i = c.space(i + 1); c.at(i) != closing(b) {
+				open, i = append(open, b), c.label(b, i)
+				continue
+			}
+			i++
+		} else {
+			i = c.single(i)
+		}
+		if open, i = c.behind(open, i); len(open) == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// closing gives } for { and ] for [.
+func closing(b byte) byte { return b + 2 }
+
+// behind goes from the end of a value to the next, and closes what ends there.
+func (c *checker) behind(open []byte, i int) ([]byte, int) {
+	for len(open) > 0 && i >= 0 {
+		b := open[len(open)-1]
+		switch i = c.space(i); c.at(i) {
+		case ',':
+			return open, c.label(b, c.space(i+1))
+		case closing(b):
+			open = open[:len(open)-1]
+			i++
+		default:
+			return open, -1
+		}
+	}
+	return open, i
+}
+
+// label goes to the value of a list, which is at i, or of an object, which is
+// behind its name and a colon.
+func (c *checker) label(b byte, i int) int {
+	if b == '[' {
+		return i
+	}
+	if i = c.text(i); i < 0 {
+		return -1
+	}
+	if i = c.space(i); c.at(i) != ':' {
+		return -1
+	}
+	return c.space(i + 1)
+}
+
+// single checks what is neither a list nor an object.
+func (c *checker) single(i int) int {
 	switch b := c.at(i); {
 	case b == '"':
 		return c.text(i)
-	case b == '{' && depth < MaxDepth:
-		return c.object(i, depth+1)
-	case b == '[' && depth < MaxDepth:
-		return c.list(i, depth+1)
 	case b == '-' || isDigit(b):
 		return c.number(i)
 	case b == 't':
@@ -66,50 +123,6 @@ func (c *checker) value(i, depth int) int {
 		return c.word(i, "null")
 	}
 	return -1
-}
-
-func (c *checker) object(i, depth int) int {
-	if i = c.space(i + 1); c.at(i) == '}' {
-		return i + 1
-	}
-	for {
-		if i = c.text(i); i < 0 {
-			return -1
-		}
-		if i = c.space(i); c.at(i) != ':' {
-			return -1
-		}
-		if i = c.value(c.space(i+1), depth); i < 0 {
-			return -1
-		}
-		switch i = c.space(i); c.at(i) {
-		case '}':
-			return i + 1
-		case ',':
-			i = c.space(i + 1)
-		default:
-			return -1
-		}
-	}
-}
-
-func (c *checker) list(i, depth int) int {
-	if i = c.space(i + 1); c.at(i) == ']' {
-		return i + 1
-	}
-	for {
-		if i = c.value(i, depth); i < 0 {
-			return -1
-		}
-		switch i = c.space(i); c.at(i) {
-		case ']':
-			return i + 1
-		case ',':
-			i = c.space(i + 1)
-		default:
-			return -1
-		}
-	}
 }
 
 func (c *checker) text(i int) int {
