@@ -2,8 +2,10 @@ package abi
 
 import (
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
+	"errors"
+
+	"github.com/sluicehq/sluice/abi/wire"
+	"github.com/sluicehq/sluice/abi/wording"
 )
 
 // Names of the host functions in NamespaceHost. Parameters and results are
@@ -82,7 +84,7 @@ func DecodePage(b []byte) (Page, error) {
 	count, b, ok := cutUint32(b)
 	// Every entry takes at least eight bytes, which bounds count by the input.
 	if !ok || uint64(count)*8 > uint64(len(b)) {
-		return Page{}, fmt.Errorf("a page of %d bytes cannot hold %d entries", len(b), count)
+		return Page{}, errors.New(wording.Sprintf("a page of %d bytes cannot hold %d entries", len(b), count))
 	}
 	p := Page{Entries: make([]Entry, 0, count)}
 	for i := range count {
@@ -91,7 +93,7 @@ func DecodePage(b []byte) (Page, error) {
 			value, b, ok = cutBlock(b)
 		}
 		if !ok {
-			return Page{}, fmt.Errorf("entry %d of the page is cut off", i)
+			return Page{}, errors.New(wording.Sprintf("entry %d of the page is cut off", i))
 		}
 		p.Entries = append(p.Entries, Entry{Key: string(key), Value: value})
 	}
@@ -117,7 +119,7 @@ type HTTPResponse struct {
 // Encode writes a response: u32 length of its JSON, the JSON, the body. Little
 // endian.
 func (r HTTPResponse) Encode() ([]byte, error) {
-	head, err := json.Marshal(r)
+	head, err := wire.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +132,9 @@ func (r HTTPResponse) Encode() ([]byte, error) {
 func DecodeHTTPResponse(b []byte) (r HTTPResponse, err error) {
 	head, body, ok := cutBlock(b)
 	if !ok {
-		return r, fmt.Errorf("a response of %d bytes is cut off", len(b))
+		return r, errors.New(wording.Sprintf("a response of %d bytes is cut off", len(b)))
 	}
-	if err := json.Unmarshal(head, &r); err != nil {
+	if err := wire.Unmarshal(head, &r); err != nil {
 		return r, err
 	}
 	r.Body = body

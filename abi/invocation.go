@@ -1,18 +1,15 @@
 package abi
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // An Invocation is the input of sluice_invoke and sluice_check: one tool call.
 type Invocation struct {
-	ABI   int                        `json:"abi"`
-	Tool  string                     `json:"tool"`
-	Args  json.RawMessage            `json:"args"`
-	Call  CallInfo                   `json:"call"`
-	State map[string]json.RawMessage `json:"state,omitempty"` // the state keys that the manifest may read
-	Facts map[string]json.RawMessage `json:"facts,omitempty"` // the tool's declared facts
+	ABI   int                   `json:"abi"`
+	Tool  string                `json:"tool"`
+	Args  RawMessage            `json:"args"`
+	Call  CallInfo              `json:"call"`
+	State map[string]RawMessage `json:"state,omitempty"` // the state keys that the manifest may read
+	Facts map[string]RawMessage `json:"facts,omitempty"` // the tool's declared facts
 }
 
 // CallInfo is what a guest may know about the call that it serves.
@@ -29,12 +26,12 @@ type CallInfo struct {
 // A Reply is the output of sluice_invoke. Exactly one of Data and Problem is
 // meant: Data where OK is true, Problem where it is false.
 type Reply struct {
-	OK      bool            `json:"ok"`
-	Data    json.RawMessage `json:"data,omitempty"`
-	State   json.RawMessage `json:"state,omitempty"`   // JSON merge patch (RFC 7396) of state keys that the manifest may write
-	Action  json.RawMessage `json:"action,omitempty"`  // for sluice_reduce, in place of State
-	Preview string          `json:"preview,omitempty"` // one line for the model
-	Problem *Problem        `json:"problem,omitempty"`
+	OK      bool       `json:"ok"`
+	Data    RawMessage `json:"data,omitempty"`
+	State   RawMessage `json:"state,omitempty"`   // JSON merge patch (RFC 7396) of state keys that the manifest may write
+	Action  RawMessage `json:"action,omitempty"`  // for sluice_reduce, in place of State
+	Preview string     `json:"preview,omitempty"` // one line for the model
+	Problem *Problem   `json:"problem,omitempty"`
 }
 
 // A Verdict is the output of sluice_check: the skill's own opinion of a write
@@ -48,7 +45,7 @@ type Verdict struct {
 // A Reduction is the input of sluice_reduce; its output is the new state of
 // the same keys, as one JSON object.
 type Reduction struct {
-	ABI    int                        `json:"abi"`
-	State  map[string]json.RawMessage `json:"state"`
-	Action json.RawMessage            `json:"action"`
+	ABI    int                   `json:"abi"`
+	State  map[string]RawMessage `json:"state"`
+	Action RawMessage            `json:"action"`
 }

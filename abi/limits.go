@@ -1,11 +1,12 @@
 package abi
 
 import (
-	"encoding/json"
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // Limits bound one call. A zero field means the default; the host's ceilings
@@ -73,21 +74,28 @@ func (l Limits) WithDefaults(d Limits) Limits {
 // "memory: 1GiB is more than 512MiB".
 func (l Limits) Exceeds(c Limits) []string {
 	var over []string
-	check := func(name string, got, most int64, gotText, mostText string) {
-		if got > most {
-			over = append(over, fmt.Sprintf("%s: %s is more than %s", name, gotText, mostText))
-		} else if got < 0 {
-			over = append(over, fmt.Sprintf("%s: %s is negative", name, gotText))
+	for _, f := range []struct {
+		name      string
+		got, most int64
+		text      func(int64) string
+	}{
+		{"fuel", l.Fuel, c.Fuel, func(n int64) string { return strconv.FormatInt(n, 10) }},
+		{"memory", int64(l.Memory), int64(c.Memory), sizeText},
+		{"deadline", int64(l.Deadline), int64(c.Deadline), func(n int64) string { return Duration(n).String() }},
+		{"input", int64(l.Input), int64(c.Input), sizeText},
+		{"output", int64(l.Output), int64(c.Output), sizeText},
+		{"logs", int64(l.Logs), int64(c.Logs), sizeText},
+	} {
+		if f.got > f.most {
+			over = append(over, f.name+": "+f.text(f.got)+" is more than "+f.text(f.most))
+		} else if f.got < 0 {
+			over = append(over, f.name+": "+f.text(f.got)+" is negative")
 		}
 	}
-	check("fuel", l.Fuel, c.Fuel, strconv.FormatInt(l.Fuel, 10), strconv.FormatInt(c.Fuel, 10))
-	check("memory", int64(l.Memory), int64(c.Memory), l.Memory.String(), c.Memory.String())
-	check("deadline", int64(l.Deadline), int64(c.Deadline), l.Deadline.String(), c.Deadline.String())
-	check("input", int64(l.Input), int64(c.Input), l.Input.String(), c.Input.String())
-	check("output", int64(l.Output), int64(c.Output), l.Output.String(), c.Output.String())
-	check("logs", int64(l.Logs), int64(c.Logs), l.Logs.String(), c.Logs.String())
 	return over
 }
+
+func sizeText(n int64) string { return Size(n).String() }
 
 func or[T int64 | Size | Duration](v, d T) T {
 	if v == 0 {
@@ -123,23 +131,13 @@ func ParseSize(text string) (Size, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/int64(unit) {
-		return 0, fmt.Errorf("%q is not a size; write a number of bytes, or KiB, MiB, GiB such as 32MiB", text)
+		return 0, errors.New(strconv.Quote(text) + " is not a size; write a number of bytes, or KiB, MiB, GiB such as 32MiB")
 	}
 	return Size(n) * unit, nil
 }
 
 // MarshalJSON writes the size as text.
-func (s Size) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
-
-// UnmarshalJSON reads text or a number of bytes.
-func (s *Size) UnmarshalJSON(b []byte) error {
-	text, err := textOrNumber(b)
-	if err != nil {
-		return err
-	}
-	*s, err = ParseSize(text)
-	return err
-}
+func (s Size) MarshalJSON() ([]byte, error) { return wire.AppendText(nil, s.String()), nil }
 
 // A Duration is a time span, written as Go does: "2s", "250ms".
 type Duration time.Duration
@@ -148,27 +146,4 @@ type Duration time.Duration
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalJSON writes the duration as text.
-func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
-
-// UnmarshalJSON reads text such as "2s".
-func (d *Duration) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return fmt.Errorf("%s is not a duration; write one such as 2s or 250ms", b)
-	}
-	v, err := time.ParseDuration(text)
-	if err != nil {
-		return fmt.Errorf("%q is not a duration; write one such as 2s or 250ms", text)
-	}
-	*d = Duration(v)
-	return nil
-}
-
-func textOrNumber(b []byte) (string, error) {
-	if len(b) == 0 || b[0] != '"' {
-		return string(b), nil
-	}
-	var text string
-	err := json.Unmarshal(b, &text)
-	return text, err
-}
+func (d Duration) MarshalJSON() ([]byte, error) { return wire.AppendText(nil, d.String()), nil }

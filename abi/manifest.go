@@ -1,9 +1,6 @@
 package abi
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // An Effect says whether a tool changes anything.
 type Effect string
@@ -123,9 +120,9 @@ type KVAccess struct {
 // key may end in ".*". A key may declare a schema, inline or by file name, as a
 // tool's input does; expressions over it are then typed.
 type StateAccess struct {
-	Reads   []string                   `json:"reads,omitempty"`
-	Writes  []string                   `json:"writes,omitempty"`
-	Schemas map[string]json.RawMessage `json:"schemas,omitempty"`
+	Reads   []string              `json:"reads,omitempty"`
+	Writes  []string              `json:"writes,omitempty"`
+	Schemas map[string]RawMessage `json:"schemas,omitempty"`
 }
 
 // MayRead reports whether the key is among the reads. A nil access allows
@@ -164,8 +161,8 @@ type Tool struct {
 	Repeatable bool                `json:"repeatable,omitempty"` // exempt from the loop breaker
 	Scope      string              `json:"scope,omitempty"`      // CEL, gives a bool
 	Rules      []Rule              `json:"rules,omitempty"`
-	Input      json.RawMessage     `json:"input"`            // JSON Schema 2020-12, or a file name as a JSON string
-	Output     json.RawMessage     `json:"output,omitempty"` // likewise; absent accepts any JSON
+	Input      RawMessage          `json:"input"`            // JSON Schema 2020-12, or a file name as a JSON string
+	Output     RawMessage          `json:"output,omitempty"` // likewise; absent accepts any JSON
 	Examples   []Example           `json:"examples,omitempty"`
 }
 
@@ -187,10 +184,10 @@ type Rule struct {
 
 // An Example is a call that shows, and is used to test, what a tool does.
 type Example struct {
-	Say     string                     `json:"say"` // the user's words
-	Args    json.RawMessage            `json:"args"`
-	State   map[string]json.RawMessage `json:"state,omitempty"`
-	KV      map[string]json.RawMessage `json:"kv,omitempty"` // what the namespace holds before
-	Returns json.RawMessage            `json:"returns,omitempty"`
-	Problem Code                       `json:"problem,omitempty"` // the example is refused with this code
+	Say     string                `json:"say"` // the user's words
+	Args    RawMessage            `json:"args"`
+	State   map[string]RawMessage `json:"state,omitempty"`
+	KV      map[string]RawMessage `json:"kv,omitempty"` // what the namespace holds before
+	Returns RawMessage            `json:"returns,omitempty"`
+	Problem Code                  `json:"problem,omitempty"` // the example is refused with this code
 }

@@ -1,9 +1,6 @@
 package abi
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Nearest gives the known names that are close to name, nearest first, at most
 // most of them: those within an edit distance of a third of their length, and
@@ -25,7 +22,11 @@ func Nearest(name string, known []string, most int) []string {
 			found = append(found, near{k, d})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return a.distance - b.distance })
+	for i := range found { // few are near; what package slices links for this is 12 KB
+		for j := i; j > 0 && found[j].distance < found[j-1].distance; j-- {
+			found[j], found[j-1] = found[j-1], found[j]
+		}
+	}
 	names := make([]string, 0, min(most, len(found)))
 	for _, f := range found[:min(most, len(found))] {
 		names = append(names, f.name)

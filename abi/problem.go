@@ -1,8 +1,10 @@
 package abi
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/sluicehq/sluice/abi/wording"
 )
 
 // A Problem is a structured failure. It crosses the boundary in both
@@ -19,7 +21,7 @@ type Problem struct {
 
 // NewProblem makes a problem with a formatted message.
 func NewProblem(code Code, format string, args ...any) *Problem {
-	return &Problem{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &Problem{Code: code, Message: wording.Sprintf(format, args...)}
 }
 
 // WithField names the argument that the problem is about.
@@ -27,7 +29,7 @@ func (p *Problem) WithField(path string) *Problem { p.Field = path; return p }
 
 // WithHint says what to do now.
 func (p *Problem) WithHint(format string, args ...any) *Problem {
-	p.Hint = fmt.Sprintf(format, args...)
+	p.Hint = wording.Sprintf(format, args...)
 	return p
 }
 
@@ -37,7 +39,7 @@ func (p *Problem) WithCandidates(values ...string) *Problem { p.Candidates = val
 // Error gives the problem as one line: code, field, message, hint.
 func (p *Problem) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d: ", int(p.Code))
+	b.WriteString(strconv.Itoa(int(p.Code)) + ": ")
 	if p.Field != "" {
 		b.WriteString(p.Field)
 		b.WriteString(": ")

@@ -1,19 +1,19 @@
 package sdk
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
+	"github.com/sluicehq/sluice/abi/wording"
 )
 
 // A Call is the call that a handler serves. It is a value, valid until the
 // handler returns; all host functions take it. It is not for several
 // goroutines at once.
 type Call struct {
-	invocation *abi.Invocation
+	invocation *invocation
 	env        env // what the host functions are reached through
 }
 
@@ -30,7 +30,7 @@ func (c Call) Attempt() int { return c.invocation.Call.Attempt }
 
 // Now gives the host's clock at the call's start, in UTC. It does not move
 // during the call.
-func (c Call) Now() time.Time { return c.invocation.Call.Now }
+func (c Call) Now() time.Time { return c.invocation.Call.Now.time() }
 
 // Tenant gives the id of the merchant or organisation that is served.
 func (c Call) Tenant() string { return c.invocation.Call.Tenant }
@@ -84,13 +84,13 @@ func dataType[Out any]() reflect.Type {
 
 // Logf writes one line to the skill's log, which operators read and the model
 // never sees. The host cuts the log of a call at its limit (64 KiB by default).
-func Logf(c Call, format string, args ...any) { log(c, fmt.Sprintf(format, args...)) }
+func Logf(c Call, format string, args ...any) { log(c, wording.Sprintf(format, args...)) }
 
-func decodeValue(what string, b json.RawMessage, into any) (bool, error) {
+func decodeValue(what string, b abi.RawMessage, into any) (bool, error) {
 	if len(b) == 0 {
 		return false, nil
 	}
-	if err := json.Unmarshal(b, into); err != nil {
+	if err := wire.Unmarshal(b, into); err != nil {
 		return false, abi.NewProblem(abi.SystemFailure, "%s has another form than this skill reads", what)
 	}
 	return true, nil

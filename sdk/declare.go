@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // Declared is what a declaration gives back, so that it can stand at package
@@ -35,9 +36,10 @@ func Tool[In, Out any](name string, handler func(Call, In) (Out, error), options
 
 // A skill is everything that one program declares.
 type skill struct {
-	count    int // how often Skill was called
-	manifest abi.Manifest
-	tools    []*tool
+	count       int // how often Skill was called
+	manifest    abi.Manifest
+	tools       []*tool
+	description []byte // the manifest as JSON, once it is made
 }
 
 // A tool is one declared tool with its handler.
@@ -89,7 +91,8 @@ func newTool[In, Out any](name string, handler func(Call, In) (Out, error), opti
 	if handler == nil {
 		t.fault("the handler is nil")
 	}
-	warm[In, Out]()
+	wire.Prepare(t.in)
+	wire.Prepare(t.out)
 	t.serve = func(c Call, args []byte) (any, error) {
 		in := start
 		if err := decodeArgs(args, &in); err != nil {
@@ -101,15 +104,3 @@ func newTool[In, Out any](name string, handler func(Call, In) (Out, error), opti
 }
 
 func (t *tool) fault(text string) { t.faults = append(t.faults, text) }
-
-// warm makes encoding/json build its caches for a tool's types now. They then
-// lie in the memory image that the host starts every call from, instead of
-// being built in each call. An author's own MarshalJSON may not like a zero
-// value; that is not a mistake, and loading goes on.
-func warm[In, Out any]() {
-	defer func() { _ = recover() }()
-	var in In
-	var out Out
-	_ = decodeArgs([]byte("{}"), &in)
-	_, _ = encode(out)
-}

@@ -11,6 +11,9 @@ import (
 // describe gives the manifest as JSON, or a problem that lists every mistake
 // of the declarations.
 func (s *skill) describe() ([]byte, error) {
+	if s.description != nil {
+		return s.description, nil
+	}
 	m := s.manifest
 	faults := s.faults()
 	for _, t := range s.tools {
@@ -58,15 +61,14 @@ func (s *skill) faults() []string {
 }
 
 func (s *skill) twice() []string {
-	names := s.toolNames()
-	slices.Sort(names)
+	times := map[string]int{}
 	var faults []string
-	for i := 1; i < len(names); i++ {
-		if names[i] == names[i-1] {
-			faults = append(faults, "tool "+names[i]+" is declared twice")
+	for _, t := range s.tools {
+		if times[t.Name]++; times[t.Name] == 2 {
+			faults = append(faults, "tool "+t.Name+" is declared twice")
 		}
 	}
-	return slices.Compact(faults)
+	return faults
 }
 
 // describe gives the tool with its schemas, and what is wrong with it.

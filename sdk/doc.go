@@ -1,7 +1,7 @@
 // Package sdk is what a skill is written with. An author writes typed handlers
 // and declares them; schemas, manifest, envelope, problems and host functions
-// follow from the Go types and the options. It imports package abi and the
-// standard library only.
+// follow from the Go types and the options. It imports package abi, with the
+// JSON and the messages below it, and the standard library only.
 //
 //	package main
 //
@@ -46,6 +46,9 @@
 // The same code builds and is tested natively: see package sdk/skilltest,
 // which runs handlers and examples in memory under the limits of the host.
 //
+// A module of a small skill has about 3.2 MB. Fmt, encoding/json, os and what
+// else a skill imports come on top: the sdk uses none of them.
+//
 // # Types and tags
 //
 // Arguments are a struct. A field with omitempty or omitzero, or a pointer, is
@@ -64,6 +67,10 @@
 // arguments against the schema before the handler runs. In a result, a list, a
 // map or a pointer without omitempty may be null, as encoding/json writes nil;
 // give an empty list instead, which is easier on the model.
+//
+// JSON is read and written by package abi/wire, as encoding/json would with
+// SetEscapeHTML(false). Messages of Refuse, Logf and their kin are filled in by
+// package abi/wording, as fmt would but for forms that no message needs.
 //
 // # How a handler ends
 //
@@ -98,7 +105,8 @@
 //
 // # Life of a description
 //
-//  1. The host calls sluice_describe, at build time.
+//  1. The host calls sluice_describe, at build time. A host that keeps an image
+//     of the module (sluice_warm) has the answer in it, made once.
 //  2. Names, options and limits are checked, the schemas are made from the
 //     types, the examples are written as JSON.
 //  3. The abi.Manifest is given back as the output, without module, sha256 and

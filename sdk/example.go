@@ -1,9 +1,10 @@
 package sdk
 
 import (
-	"encoding/json"
+	"reflect"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // An ExampleOption says what holds before an example, or how it ends.
@@ -57,10 +58,22 @@ func Refuses(code abi.Code) ExampleOption {
 	return exampleOption(func(e *example) { e.problem = code })
 }
 
+// prepare makes the plans of the types that the example seeds: the handler
+// reads them from the store and the state.
+func (e example) prepare() {
+	for _, values := range []map[string]any{e.kv, e.state} {
+		for _, v := range values {
+			if v != nil {
+				wire.Prepare(reflect.TypeOf(v))
+			}
+		}
+	}
+}
+
 // describe writes the example as JSON, and says what cannot be written.
 func (e example) describe() (abi.Example, []string) {
 	var faults []string
-	write := func(what string, v any) json.RawMessage {
+	write := func(what string, v any) abi.RawMessage {
 		b, err := encode(v)
 		if err != nil {
 			faults = append(faults, "example "+quote(e.say)+": "+what+" cannot be written as JSON: "+err.Error())
@@ -76,8 +89,8 @@ func (e example) describe() (abi.Example, []string) {
 	return described, faults
 }
 
-func writeAll(values map[string]any, what string, write func(string, any) json.RawMessage) map[string]json.RawMessage {
-	all := make(map[string]json.RawMessage, len(values))
+func writeAll(values map[string]any, what string, write func(string, any) abi.RawMessage) map[string]abi.RawMessage {
+	all := make(map[string]abi.RawMessage, len(values))
 	for key, v := range values {
 		all[key] = write(what+quote(key), v)
 	}

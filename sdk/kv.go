@@ -1,10 +1,10 @@
 package sdk
 
 import (
-	"encoding/json"
 	"iter"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // The store keeps values by key in the skill's namespace, for each tenant
@@ -82,7 +82,7 @@ func KVGetJSON(c Call, key string, into any) (found bool, err error) {
 	if err != nil || !found {
 		return false, err
 	}
-	if err := json.Unmarshal(value, into); err != nil {
+	if err := wire.Unmarshal(value, into); err != nil {
 		return false, otherForm(key)
 	}
 	return true, nil
@@ -94,7 +94,7 @@ func KVEachJSON[T any](c Call, prefix string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for e, err := range KVEach(c, prefix) {
 			var v T
-			if err == nil && json.Unmarshal(e.Value, &v) != nil {
+			if err == nil && wire.Unmarshal(e.Value, &v) != nil {
 				err = otherForm(e.Key)
 			}
 			if err != nil {

@@ -1,9 +1,8 @@
 package sdk
 
 import (
-	"encoding/json"
-
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // The linker keeps an import only where a handler reaches it, so what a module
@@ -70,7 +69,7 @@ func hostResult(result int64) (block []byte, found bool, err error) {
 		return nil, false, nil
 	}
 	var p abi.Problem
-	if json.Unmarshal(takeBlock(uint64(-result)), &p) != nil || p.Code == 0 {
+	if wire.Unmarshal(takeBlock(uint64(-result)), &p) != nil || p.Code == 0 {
 		return nil, false, abi.NewProblem(abi.SystemFailure, "the host refused without saying why")
 	}
 	return nil, false, &p

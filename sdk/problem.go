@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"errors"
 	"strconv"
 
 	"github.com/sluicehq/sluice/abi"
@@ -32,9 +31,9 @@ func Unavailable(format string, args ...any) *abi.Problem {
 // system, in its own words. So does any other error, but its words, which
 // nobody wrote for a model, go to the log only.
 func problemOf(c Call, err error) *abi.Problem {
-	var p *abi.Problem
+	p, ok := asProblem(err)
 	switch {
-	case !errors.As(err, &p):
+	case !ok:
 		log(c, "error: "+err.Error())
 	case p == nil:
 		log(c, "error: the handler returned a nil *abi.Problem as its error")
@@ -45,6 +44,38 @@ func problemOf(c Call, err error) *abi.Problem {
 		return &abi.Problem{Code: abi.SystemFailure, Message: p.Message, Hint: p.Hint, RetryAfterMS: p.RetryAfterMS}
 	}
 	return abi.NewProblem(abi.SystemFailure, "%s could not do this now", c.invocation.Tool)
+}
+
+// asProblem gives the problem that err is or wraps, as errors.As does, of
+// which a module would get a good deal more.
+func asProblem(err error) (*abi.Problem, bool) {
+	for ; err != nil; err = unwrap(err) {
+		if p, ok := err.(*abi.Problem); ok {
+			return p, true
+		}
+		if as, ok := err.(interface{ As(any) bool }); ok {
+			var p *abi.Problem
+			if as.As(&p) {
+				return p, true
+			}
+		}
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, one := range several.Unwrap() {
+				if p, ok := asProblem(one); ok {
+					return p, true
+				}
+			}
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+func unwrap(err error) error {
+	if w, ok := err.(interface{ Unwrap() error }); ok {
+		return w.Unwrap()
+	}
+	return nil
 }
 
 func quote(text string) string { return strconv.Quote(text) }

@@ -2,36 +2,42 @@ package sdk
 
 import (
 	"encoding"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // A schema is the part of JSON Schema 2020-12 that Go types can say. The zero
 // value accepts everything.
 type schema struct {
-	Type        any         `json:"type,omitempty"` // a name, or [name, "null"]
-	Description string      `json:"description,omitempty"`
-	Format      string      `json:"format,omitempty"`
-	Encoding    string      `json:"contentEncoding,omitempty"`
-	Enum        []any       `json:"enum,omitempty"`
-	Default     any         `json:"default,omitempty"`
-	Minimum     json.Number `json:"minimum,omitempty"`
-	Maximum     json.Number `json:"maximum,omitempty"`
-	MinLength   *int        `json:"minLength,omitempty"`
-	MaxLength   *int        `json:"maxLength,omitempty"`
-	MinItems    *int        `json:"minItems,omitempty"`
-	MaxItems    *int        `json:"maxItems,omitempty"`
-	Pattern     string      `json:"pattern,omitempty"`
-	Items       *schema     `json:"items,omitempty"`
-	Properties  properties  `json:"properties,omitzero"` // of a struct even when it has none: some models ask for it
-	Required    []string    `json:"required,omitempty"`
-	Additional  any         `json:"additionalProperties,omitempty"` // false, or the schema of a map's values
+	Type        any        `json:"type,omitempty"` // a name, or [name, "null"]
+	Description string     `json:"description,omitempty"`
+	Format      string     `json:"format,omitempty"`
+	Encoding    string     `json:"contentEncoding,omitempty"`
+	Enum        []any      `json:"enum,omitempty"`
+	Default     any        `json:"default,omitempty"`
+	Minimum     numeral    `json:"minimum,omitempty"`
+	Maximum     numeral    `json:"maximum,omitempty"`
+	MinLength   *int       `json:"minLength,omitempty"`
+	MaxLength   *int       `json:"maxLength,omitempty"`
+	MinItems    *int       `json:"minItems,omitempty"`
+	MaxItems    *int       `json:"maxItems,omitempty"`
+	Pattern     string     `json:"pattern,omitempty"`
+	Items       *schema    `json:"items,omitempty"`
+	Properties  properties `json:"properties,omitzero"` // of a struct even when it has none: some models ask for it
+	Required    []string   `json:"required,omitempty"`
+	Additional  any        `json:"additionalProperties,omitempty"` // false, or the schema of a map's values
 }
+
+// A numeral is a number as it is written in a tag.
+type numeral string
+
+// MarshalJSON writes the number as it is.
+func (n numeral) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
 // properties keep the order of the struct's fields, which is the order in
 // which an author explains them.
@@ -53,32 +59,29 @@ func (p properties) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		for _, part := range []any{member.name, member.schema} {
-			text, err := encode(part)
-			if err != nil {
-				return nil, err
-			}
-			b = append(append(b, text...), ':')
+		b = append(wire.AppendText(b, member.name), ':')
+		var err error
+		if b, err = wire.Append(b, member.schema); err != nil {
+			return nil, err
 		}
-		b = b[:len(b)-1]
 	}
 	return append(b, '}'), nil
 }
 
 // inputSchema gives the schema of a tool's arguments: an object without other
 // members than its fields.
-func inputSchema(t reflect.Type) (json.RawMessage, error) {
+func inputSchema(t reflect.Type) (abi.RawMessage, error) {
 	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map {
-		return nil, fmt.Errorf("%s is not a struct; arguments are one JSON object", t)
+		return nil, errors.New(t.String() + " is not a struct; arguments are one JSON object")
 	}
 	return writeSchema(t, true)
 }
 
 // outputSchema gives the schema of a tool's data. Members may be added to it
 // by later versions, so it does not refuse others.
-func outputSchema(t reflect.Type) (json.RawMessage, error) { return writeSchema(t, false) }
+func outputSchema(t reflect.Type) (abi.RawMessage, error) { return writeSchema(t, false) }
 
-func writeSchema(t reflect.Type, input bool) (json.RawMessage, error) {
+func writeSchema(t reflect.Type, input bool) (abi.RawMessage, error) {
 	w := schemaWriter{input: input}
 	s, err := w.of(t)
 	if err != nil {
@@ -102,20 +105,21 @@ func (w *schemaWriter) apart() bool {
 
 // Types whose JSON form is not told by their kind.
 var (
-	timeType      = reflect.TypeFor[time.Time]()
-	rawType       = reflect.TypeFor[json.RawMessage]()
-	numberType    = reflect.TypeFor[json.Number]()
-	marshalerType = reflect.TypeFor[json.Marshaler]()
+	marshalerType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
 	textType      = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
+// is reports whether t is that type of a package. To ask by name leaves the
+// package out of a module that does not use it.
+func is(t reflect.Type, pkg, name string) bool { return t.Name() == name && t.PkgPath() == pkg }
+
 func (w *schemaWriter) of(t reflect.Type) (*schema, error) {
 	switch {
-	case t == timeType:
+	case is(t, "time", "Time"):
 		return &schema{Type: "string", Format: "date-time"}, nil
-	case t == rawType:
+	case is(t, "encoding/json", "RawMessage"):
 		return &schema{}, nil
-	case t == numberType:
+	case is(t, "encoding/json", "Number"):
 		return &schema{Type: "number"}, nil
 	case t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType):
 		return &schema{}, nil // its form is its own business
@@ -149,7 +153,7 @@ func scalar(k reflect.Kind) string {
 
 func (w *schemaWriter) composite(t reflect.Type) (*schema, error) {
 	if slices.Contains(w.open, t) {
-		return nil, fmt.Errorf("BUG: type %s contains itself; a schema cannot say that, use json.RawMessage for the inner one", t)
+		return nil, errors.New("BUG: type " + t.String() + " contains itself; a schema cannot say that, use json.RawMessage for the inner one")
 	}
 	w.open = append(w.open, t)
 	defer func() { w.open = w.open[:len(w.open)-1] }()
@@ -167,7 +171,7 @@ func (w *schemaWriter) composite(t reflect.Type) (*schema, error) {
 			return &schema{}, nil
 		}
 	}
-	return nil, fmt.Errorf("type %s has no form in JSON", t)
+	return nil, errors.New("type " + t.String() + " has no form in JSON")
 }
 
 func (w *schemaWriter) list(t reflect.Type) (*schema, error) {
@@ -188,7 +192,7 @@ func (w *schemaWriter) list(t reflect.Type) (*schema, error) {
 
 func (w *schemaWriter) object(t reflect.Type) (*schema, error) {
 	if key := t.Key(); key.Kind() != reflect.String && scalar(key.Kind()) != "integer" {
-		return nil, fmt.Errorf("type %s has keys that are not text", t)
+		return nil, errors.New("type " + t.String() + " has keys that are not text")
 	}
 	values, err := w.of(t.Elem())
 	if err != nil {
@@ -219,7 +223,7 @@ func (w *schemaWriter) record(t reflect.Type) (*schema, error) {
 	}
 	for i := range t.NumField() {
 		if err := w.field(s, t.Field(i)); err != nil {
-			return nil, fmt.Errorf("field %s: %w", t.Field(i).Name, err)
+			return nil, errors.New("field " + t.Field(i).Name + ": " + err.Error())
 		}
 	}
 	return s, nil
@@ -234,7 +238,7 @@ func (w *schemaWriter) field(s *schema, f reflect.StructField) error {
 		return w.embedded(s, f)
 	}
 	if s.Properties.have(name) {
-		return fmt.Errorf("two fields have the name %q", name)
+		return errors.New("two fields have the name " + quote(name))
 	}
 	member, err := w.of(f.Type)
 	if err != nil {
@@ -261,7 +265,7 @@ func (w *schemaWriter) embedded(s *schema, f reflect.StructField) error {
 	}
 	for _, p := range inner.Properties {
 		if s.Properties.have(p.name) {
-			return fmt.Errorf("two fields have the name %q", p.name)
+			return errors.New("two fields have the name " + quote(p.name))
 		}
 	}
 	s.Properties = append(s.Properties, inner.Properties...)

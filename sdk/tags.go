@@ -1,11 +1,12 @@
 package sdk
 
 import (
-	"encoding/json"
-	"fmt"
+	"errors"
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // tag adds what the field's struct tags say. For a list, minlen and maxlen
@@ -34,7 +35,7 @@ func (s *schema) tag(f reflect.StructField, input, apart bool) error {
 			continue
 		}
 		if err := rule.apply(text); err != nil {
-			return fmt.Errorf("tag %s:%q: %w", rule.name, text, err)
+			return errors.New("tag " + rule.name + ":" + quote(text) + ": " + err.Error())
 		}
 	}
 	return nil
@@ -51,21 +52,21 @@ func (s *schema) setEnum(text string) error {
 	return nil
 }
 
-func (s *schema) setBound(bound *json.Number, text string) error {
+func (s *schema) setBound(bound *numeral, text string) error {
 	if s.Type != "integer" && s.Type != "number" {
-		return fmt.Errorf("the field is not a number")
+		return errors.New("the field is not a number")
 	}
 	if _, err := s.literal(text); err != nil {
 		return err
 	}
-	*bound = json.Number(text)
+	*bound = numeral(text)
 	return nil
 }
 
 func (s *schema) setLength(ofText, ofList **int, text string) error {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return fmt.Errorf("not a length")
+		return errors.New("not a length")
 	}
 	switch s.Type {
 	case "string":
@@ -73,7 +74,7 @@ func (s *schema) setLength(ofText, ofList **int, text string) error {
 	case "array":
 		*ofList = &n
 	default:
-		return fmt.Errorf("the field is neither text nor a list")
+		return errors.New("the field is neither text nor a list")
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func (s *schema) setLength(ofText, ofList **int, text string) error {
 // put a regular expression engine into every guest.
 func (s *schema) setPattern(text string) error {
 	if s.Type != "string" {
-		return fmt.Errorf("the field is not text")
+		return errors.New("the field is not text")
 	}
 	s.Pattern = text
 	return nil
@@ -93,9 +94,9 @@ func (s *schema) setDefault(text string, f reflect.StructField, input, apart boo
 	case !input:
 		return nil // a type may serve both ways; a result needs no default
 	case !omits(f):
-		return fmt.Errorf("a field with a default is optional: add omitempty to its json tag")
+		return errors.New("a field with a default is optional: add omitempty to its json tag")
 	case apart:
-		return fmt.Errorf("it has no effect behind a pointer or in a list or a map")
+		return errors.New("it has no effect behind a pointer or in a list or a map")
 	}
 	v, err := s.literal(text)
 	s.Default = v
@@ -111,15 +112,15 @@ func (s *schema) literal(text string) (any, error) {
 		return strconv.ParseBool(text)
 	case "integer":
 		_, err := strconv.ParseInt(text, 10, 64)
-		return json.Number(text), err
+		return numeral(text), err
 	case "number":
-		if !json.Valid([]byte(text)) {
-			return nil, fmt.Errorf("not a number")
+		if !wire.Valid([]byte(text)) {
+			return nil, errors.New("not a number")
 		}
 		_, err := strconv.ParseFloat(text, 64)
-		return json.Number(text), err
+		return numeral(text), err
 	}
-	return nil, fmt.Errorf("the field is not a single value")
+	return nil, errors.New("the field is not a single value")
 }
 
 // fillDefaults sets the fields of a struct, and of the structs inside it, to
@@ -142,7 +143,7 @@ func fillDefaults(v reflect.Value) error {
 			continue
 		}
 		if err := setText(v.Field(i), text); err != nil {
-			return fmt.Errorf("field %s: default %q: %w", f.Name, text, err)
+			return errors.New("field " + f.Name + ": default " + quote(text) + ": " + err.Error())
 		}
 	}
 	return nil
@@ -154,7 +155,7 @@ func setText(v reflect.Value, text string) error {
 		return nil
 	}
 	if scalar(v.Kind()) == "" {
-		return fmt.Errorf("the field is not a single value")
+		return errors.New("the field is not a single value")
 	}
-	return json.Unmarshal([]byte(text), v.Addr().Interface())
+	return wire.Unmarshal([]byte(text), v.Addr().Interface())
 }

@@ -27,8 +27,8 @@ func TestGuestReadsTheInvocationsOfTheContract(t *testing.T) {
 	s.declare("test.vectors", "1.0.0", "Says what it sees.", nil)
 	for _, name := range []string{"set_price", "quote"} {
 		s.add(newTool(name, func(c Call, args map[string]json.RawMessage) (json.RawMessage, error) {
-			in := c.invocation
-			raw, err := json.Marshal(seen{args, in.Call, in.State, in.Facts})
+			info := abi.CallInfo{ID: c.ID(), Key: c.Key(), Attempt: c.Attempt(), Now: c.Now(), Tenant: c.Tenant(), Live: c.Live(), Locale: c.Locale()}
+			raw, err := json.Marshal(seen{args, info, c.invocation.State, c.invocation.Facts})
 			return raw, err
 		}, nil))
 	}
@@ -91,7 +91,7 @@ func TestGuestReadsThePagesOfTheContract(t *testing.T) {
 			if err != nil {
 				return
 			}
-			got, err := KVScan(Call{invocation: &abi.Invocation{}, env: pageGrants{page: page}}, abi.ScanQuery{})
+			got, err := KVScan(Call{invocation: &invocation{}, env: pageGrants{page: page}}, abi.ScanQuery{})
 			if err != nil || len(got.Entries) != len(v.Entries) {
 				t.Fatalf("page is %+v, %v", got, err)
 			}
