@@ -9,25 +9,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"mime"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
-)
-
-// Bounds of a blob.
-const (
-	MaxBytes     = 64 * abi.MiB // the ceiling of a call's output, which a blob takes the place of
-	MaxReadBytes = 16 * abi.MiB // of one read: what a guest may be given at once
-	MaxNameBytes = 255          // of its name: what a file system takes, if somebody downloads it
-	MaxTypeBytes = 127          // of its media type
 )
 
 // Timeout bounds one operation where its context does not: a remote store that
@@ -80,7 +69,7 @@ func (s *Store) PutAs(ctx context.Context, ref host.SessionRef, id string, info 
 	const op = "blob.Put"
 	key, problem := keyOf(ref, id)
 	if problem == nil {
-		problem = Check(info, len(data))
+		problem = abi.CheckBlob(info, len(data))
 	}
 	if problem != nil {
 		return host.Fail(op, problem, nil)
@@ -101,34 +90,14 @@ const (
 	metaName = "sluice-name"
 )
 
-// Check gives what is wrong with a blob of so many bytes, or nil.
-func Check(info abi.BlobInfo, size int) *abi.Problem {
-	switch {
-	case abi.Size(size) > MaxBytes:
-		return abi.NewProblem(abi.QuotaReached, "the blob has %d bytes; at most %s are kept", size, MaxBytes)
-	case len(info.Name) > MaxNameBytes || !printable(info.Name):
-		return abi.NewProblem(abi.BadHostCall, "the blob's name has more than %d bytes or some that are no text", MaxNameBytes).WithField("name")
-	case info.Type == "":
-		return nil
-	}
-	if _, _, err := mime.ParseMediaType(info.Type); err != nil || len(info.Type) > MaxTypeBytes || !printable(info.Type) || !strings.Contains(info.Type, "/") {
-		return abi.NewProblem(abi.BadHostCall, "the blob's type is no media type; give one such as text/csv").WithField("type")
-	}
-	return nil
-}
-
-func printable(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
-}
-
 // Read gives a part of a blob: length bytes from offset on, or to the end where
-// length is 0 or there are fewer. More than MaxReadBytes is QuotaReached, an
+// length is 0 or there are fewer. More than abi.BlobReadBytes is QuotaReached, an
 // offset behind the end OutOfBounds.
 func (s *Store) Read(ctx context.Context, ref host.SessionRef, id string, offset, length int64) ([]byte, error) {
 	const op = "blob.Read"
 	key, problem := keyOf(ref, id)
 	if problem == nil {
-		problem = CheckRange(offset, length)
+		problem = abi.BlobRange{Offset: offset, Length: length}.Check()
 	}
 	if problem != nil {
 		return nil, host.Fail(op, problem, nil)
@@ -142,9 +111,9 @@ func (s *Store) Read(ctx context.Context, ref host.SessionRef, id string, offset
 	case err != nil:
 		return s.atEnd(ctx, op, ref, id, offset, err)
 	case offset > size:
-		return nil, host.Fail(op, behind(offset, size), nil)
-	case abi.Size(len(data)) > MaxReadBytes:
-		return nil, host.Fail(op, tooLong(size-offset), nil)
+		return nil, host.Fail(op, Behind(offset, size), nil)
+	case abi.Size(len(data)) > abi.BlobReadBytes:
+		return nil, host.Fail(op, abi.BlobRange{Length: size - offset}.Check(), nil)
 	}
 	return data, nil
 }
@@ -152,7 +121,7 @@ func (s *Store) Read(ctx context.Context, ref host.SessionRef, id string, offset
 // read gives the part, and one byte more than may be read where it is too long.
 func (s *Store) read(ctx context.Context, key string, offset, length int64) (data []byte, size int64, err error) {
 	if length == 0 {
-		length = int64(MaxReadBytes) + 1
+		length = int64(abi.BlobReadBytes) + 1
 	}
 	r, err := s.bucket.NewRangeReader(ctx, key, offset, length, nil)
 	if err != nil {
@@ -170,28 +139,12 @@ func (s *Store) atEnd(ctx context.Context, op string, ref host.SessionRef, id st
 	case err != nil || offset < info.Size:
 		return nil, failure(ctx, op, "the blob cannot be read", errors.Join(cause, err))
 	case offset > info.Size:
-		return nil, host.Fail(op, behind(offset, info.Size), nil)
+		return nil, host.Fail(op, Behind(offset, info.Size), nil)
 	}
 	return []byte{}, nil
 }
 
-// CheckRange gives what is wrong with a range, or nil.
-func CheckRange(offset, length int64) *abi.Problem {
-	switch {
-	case offset < 0 || length < 0:
-		return abi.NewProblem(abi.BadHostCall, "a range of a blob is negative: offset %d, length %d", offset, length)
-	case length > int64(MaxReadBytes):
-		return tooLong(length)
-	}
-	return nil
-}
-
-func tooLong(length int64) *abi.Problem {
-	return abi.NewProblem(abi.QuotaReached, "the read asks for %d bytes; one read gives at most %s", length, MaxReadBytes).
-		WithHint("read it in parts, with offset and length")
-}
-
-func behind(offset, size int64) *abi.Problem {
+func Behind(offset, size int64) *abi.Problem {
 	return abi.NewProblem(abi.OutOfBounds, "the blob has %d bytes, and the read begins at %d", size, offset).WithField("offset")
 }
 

@@ -105,10 +105,10 @@ func TestARangeIsGivenAsFarAsThereIsData(t *testing.T) {
 			code           abi.Code
 		}{
 			{0, 0, "0123456789", 0}, {0, 4, "0123", 0}, {4, 3, "456", 0}, {9, 1, "9", 0}, {7, 0, "789", 0}, {8, 99, "89", 0},
-			{10, 0, "", 0}, {10, 5, "", 0}, {0, int64(blob.MaxReadBytes), "0123456789", 0},
+			{10, 0, "", 0}, {10, 5, "", 0}, {0, int64(abi.BlobReadBytes), "0123456789", 0},
 			{11, 0, "", abi.OutOfBounds}, {11, 1, "", abi.OutOfBounds}, {1 << 62, 1, "", abi.OutOfBounds},
 			{-1, 0, "", abi.BadHostCall}, {0, -1, "", abi.BadHostCall}, {-1 << 63, -1 << 63, "", abi.BadHostCall},
-			{0, int64(blob.MaxReadBytes) + 1, "", abi.QuotaReached}, {0, 1<<63 - 1, "", abi.QuotaReached},
+			{0, int64(abi.BlobReadBytes) + 1, "", abi.QuotaReached}, {0, 1<<63 - 1, "", abi.QuotaReached},
 		} {
 			got, err := s.Read(ctx, ref, id, tt.offset, tt.length)
 			if codeOf(err) != tt.code || string(got) != tt.want || tt.code == 0 && got == nil {
@@ -120,12 +120,12 @@ func TestARangeIsGivenAsFarAsThereIsData(t *testing.T) {
 
 func TestOneReadGivesSoMuch(t *testing.T) {
 	onEvery(t, func(t *testing.T, s *blob.Store) {
-		data := make([]byte, blob.MaxReadBytes+1)
+		data := make([]byte, abi.BlobReadBytes+1)
 		id := put(t, s, ref, abi.BlobInfo{}, string(data))
 		if got, err := s.Read(ctx, ref, id, 0, 0); codeOf(err) != abi.QuotaReached || got != nil {
 			t.Errorf("read of %d: %d bytes, %v", len(data), len(got), err)
 		}
-		if got, err := s.Read(ctx, ref, id, 1, 0); err != nil || abi.Size(len(got)) != blob.MaxReadBytes {
+		if got, err := s.Read(ctx, ref, id, 1, 0); err != nil || abi.Size(len(got)) != abi.BlobReadBytes {
 			t.Errorf("read of the largest part: %d bytes, %v", len(got), err)
 		}
 	})
@@ -176,21 +176,21 @@ func TestAnIdThatIsNoneNamesNothing(t *testing.T) {
 // A name is for people: it never becomes a part of a path.
 func TestANameIsMetadataOnly(t *testing.T) {
 	onEvery(t, func(t *testing.T, s *blob.Store) {
-		for _, name := range []string{"../../etc/passwd", "/abs", `C:\x`, "CON", ".", "..", "a/b/../c", "a b+c%2f&d=e", "..;/", "é\u202e.exe", strings.Repeat("x", blob.MaxNameBytes)} {
+		for _, name := range []string{"../../etc/passwd", "/abs", `C:\x`, "CON", ".", "..", "a/b/../c", "a b+c%2f&d=e", "..;/", "é\u202e.exe", strings.Repeat("x", abi.BlobNameBytes)} {
 			id := put(t, s, ref, abi.BlobInfo{Name: name}, "x")
 			if info, err := s.Stat(ctx, ref, id); err != nil || info.Name != name {
 				t.Errorf("%q came back as %q: %v", name, info.Name, err)
 			}
 		}
 		for _, info := range []abi.BlobInfo{
-			{Name: "a\x00b"}, {Name: "a\nb"}, {Name: "\xff"}, {Name: strings.Repeat("x", blob.MaxNameBytes+1)},
-			{Type: "text"}, {Type: "text/html\r\nx: y"}, {Type: "\xff/x"}, {Type: "a/" + strings.Repeat("x", blob.MaxTypeBytes)}, {Type: "text/html; ="},
+			{Name: "a\x00b"}, {Name: "a\nb"}, {Name: "\xff"}, {Name: strings.Repeat("x", abi.BlobNameBytes+1)},
+			{Type: "text"}, {Type: "text/html\r\nx: y"}, {Type: "\xff/x"}, {Type: "a/" + strings.Repeat("x", abi.BlobTypeBytes)}, {Type: "/x"}, {Type: "a b/c"}, {Type: "é/x"},
 		} {
 			if _, err := s.Put(ctx, ref, info, nil); codeOf(err) != abi.BadHostCall {
 				t.Errorf("%.40q: %v", info, err)
 			}
 		}
-		if _, err := s.Put(ctx, ref, abi.BlobInfo{}, make([]byte, blob.MaxBytes+1)); codeOf(err) != abi.QuotaReached {
+		if _, err := s.Put(ctx, ref, abi.BlobInfo{}, make([]byte, abi.BlobBytes+1)); codeOf(err) != abi.QuotaReached {
 			t.Errorf("a byte too many: %v", err)
 		}
 	})

@@ -21,7 +21,11 @@ func (f *flight) run(ctx context.Context) *abi.Problem {
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the invocation of %s does not marshal", f.call.Tool)
 	}
-	f.grant = grant.For(f.Store, skill.Capabilities, f.entry.Tool.Effect, f.call.Session.Tenant, f.env.State)
+	f.input = input
+	f.grant = grant.For(f.Config.Config, grant.Call{
+		Session: f.call.Session, Capabilities: skill.Capabilities, Effect: f.entry.Tool.Effect,
+		State: f.env.State, Progress: f.progress, Record: f.recorded(),
+	})
 	result := f.entry.Release.Module.Call(ctx, sandbox.Request{
 		Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions,
 		Now: f.env.Now, Clock: skill.Capabilities.Clock,

@@ -22,18 +22,43 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
+	detail, problem := f.outcomeDetail(ctx)
+	if problem != nil {
+		return problem
+	}
 	settlement := state.Settlement{
 		Session: f.call.Session, Call: f.call.ID, Key: f.key, State: changes,
-		Records: append(f.readIntent(), f.record(host.RecordOutcome, stored)),
+		Records: append(f.readIntent(), f.record(host.RecordOutcome, detail)),
 	}
 	if f.key != "" {
 		settlement.Outcome, settlement.Views = stored, f.grant.Views
+		if f.kept, err = f.grant.Keep(ctx); err != nil {
+			return host.ProblemOf(err)
+		}
 	}
 	if err := f.Store.Settle(ctx, settlement); err != nil {
 		return host.ProblemOf(err)
 	}
 	f.claimed = false
 	return nil
+}
+
+// conclude ends what an attempt wrote outside of the store's transaction: it
+// stays if the call was settled, or may have been, and is taken back else.
+func (f *flight) conclude(ctx context.Context, problem *abi.Problem) {
+	kept := f.kept
+	f.kept = nil
+	switch {
+	case kept == nil:
+	case problem == nil || problem.Code == abi.OutcomeUnknown:
+		kept.Done()
+	default:
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+		defer cancel()
+		if err := kept.Undo(ctx); err != nil {
+			f.fault = err.Error() // on record with the attempt's failure
+		}
+	}
 }
 
 // readIntent is the intent record of a read, which goes with its outcome.

@@ -112,7 +112,7 @@ func (c *Change) verify(name string, want change) error {
 		return err
 	}
 	if hash != *want.onDisk && hash != want.hash {
-		return abi.NewProblem(abi.StoreConflict, "the file %s was changed by another call", echo(name))
+		return abi.NewProblem(abi.StoreConflict, "the file %s was changed by another call", abi.EchoPath(name))
 	}
 	return nil
 }

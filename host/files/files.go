@@ -19,11 +19,8 @@ import (
 // Bounds of a session's folder. They keep one listing of it in the memory and
 // the time of one call.
 const (
-	MaxFiles     = 10_000        // of one session: a listing takes some ten milliseconds
-	MaxBytes     = 256 * abi.MiB // of one session, all files
-	MaxPathBytes = 512           // of one path
-	MaxNameBytes = 255           // of one part of it: what file systems take
-	MaxDepth     = 16            // parts of one path
+	MaxFiles = abi.SessionFiles     // a listing takes some ten milliseconds
+	MaxBytes = abi.SessionFileBytes // of all files
 )
 
 // lockStripes bounds the locks of a store; sessions that share one wait for

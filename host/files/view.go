@@ -10,7 +10,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sluicehq/sluice/abi"
@@ -70,7 +69,7 @@ func (v *View) Read(ctx context.Context, name string) ([]byte, error) {
 		return v.changes[name].data, nil
 	}
 	if f.size > int64(MaxReadBytes) {
-		return nil, refuse(op, abi.NewProblem(abi.QuotaReached, "the file %s has %d bytes; at most %d are read", echo(name), f.size, int64(MaxReadBytes)))
+		return nil, refuse(op, abi.NewProblem(abi.QuotaReached, "the file %s has %d bytes; at most %d are read", abi.EchoPath(name), f.size, int64(MaxReadBytes)))
 	}
 	var data []byte
 	err = v.open(op, name, func(r io.Reader) (err error) {
@@ -84,7 +83,7 @@ func (v *View) Read(ctx context.Context, name string) ([]byte, error) {
 // session's own. A folder without a file does not exist, but for that one.
 func (v *View) List(ctx context.Context, folder string) ([]abi.FileEntry, error) {
 	const op = "files.List"
-	if problem := checkFolder(folder); problem != nil {
+	if problem := abi.CheckFolder(folder); problem != nil {
 		return nil, refuse(op, problem)
 	}
 	if err := v.load(ctx, op); err != nil {
@@ -132,7 +131,7 @@ func (v *View) entries(ctx context.Context, op, prefix string) ([]abi.FileEntry,
 // succeeded, whatever its condition: it may be repeated. The view keeps data.
 func (v *View) Write(ctx context.Context, name string, data []byte, condition abi.FileCondition) (hash string, err error) {
 	const op = "files.Write"
-	if problem := CheckPath(name); problem != nil {
+	if problem := abi.CheckPath(name); problem != nil {
 		return "", refuse(op, problem)
 	}
 	if err := v.load(ctx, op); err != nil {
@@ -187,12 +186,12 @@ func (v *View) set(name string, c change) {
 func (v *View) room(name string, size int) *abi.Problem {
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
 		if _, taken := v.files[folder]; taken {
-			return abi.NewProblem(abi.Conflict, "%s cannot be written: %s is a file and not a folder", echo(name), echo(folder)).WithField("path")
+			return abi.NewProblem(abi.Conflict, "%s cannot be written: %s is a file and not a folder", abi.EchoPath(name), abi.EchoPath(folder)).WithField("path")
 		}
 	}
 	old, exists := v.files[name]
 	if !exists && v.isFolder(name) {
-		return abi.NewProblem(abi.Conflict, "%s cannot be written: it is a folder", echo(name)).WithField("path").WithHint("choose a name inside it")
+		return abi.NewProblem(abi.Conflict, "%s cannot be written: it is a folder", abi.EchoPath(name)).WithField("path").WithHint("choose a name inside it")
 	}
 	if !exists && len(v.files) >= MaxFiles {
 		return abi.NewProblem(abi.QuotaReached, "the session has %d files, which is all that it may have", len(v.files)).WithHint("remove what is not needed first")
@@ -247,16 +246,16 @@ func (v *View) held(ctx context.Context, op, name, hash string, condition abi.Fi
 
 func conflict(name, current string) *abi.Problem {
 	if current == "" {
-		return abi.NewProblem(abi.Conflict, "there is no file %s, and the write asks for one with a certain hash", echo(name)).
+		return abi.NewProblem(abi.Conflict, "there is no file %s, and the write asks for one with a certain hash", abi.EchoPath(name)).
 			WithField("if_hash").WithHint(`give "" as the hash of a file that is not there`)
 	}
-	return abi.NewProblem(abi.Conflict, "the file %s has another hash than the write asks for", echo(name)).
+	return abi.NewProblem(abi.Conflict, "the file %s has another hash than the write asks for", abi.EchoPath(name)).
 		WithField("if_hash").WithHint("read the file again, and decide on what it says now").WithCandidates(current)
 }
 
 // find gives a file that is there.
 func (v *View) find(ctx context.Context, op, name string) (file, error) {
-	if problem := CheckPath(name); problem != nil {
+	if problem := abi.CheckPath(name); problem != nil {
 		return file{}, refuse(op, problem)
 	}
 	if err := v.load(ctx, op); err != nil {
@@ -278,7 +277,7 @@ const (
 // notThere says what is there instead: the names that are near, or else some
 // of those that exist.
 func (v *View) notThere(name, what string) *abi.Problem {
-	p := abi.NewProblem(abi.NotFound, "there is no %s %s", what, echo(name)).WithField("path")
+	p := abi.NewProblem(abi.NotFound, "there is no %s %s", what, abi.EchoPath(name)).WithField("path")
 	if _, isFile := v.files[name]; isFile {
 		return p.WithHint("it is a file; read it, or list the folder that it is in")
 	}
@@ -312,14 +311,6 @@ func distant(a, b string) int {
 	return 1
 }
 
-// echo repeats a name in a message, safely and not at length.
-func echo(name string) string {
-	if len(name) > echoRunes {
-		name = strings.ToValidUTF8(name[:echoRunes], "") + "…"
-	}
-	return strconv.Quote(name)
-}
-
 // hash gives the hash of a file that is there.
 func (v *View) hash(ctx context.Context, op, name string) (string, error) {
 	f := v.files[name]
@@ -351,14 +342,14 @@ func (v *View) open(op, name string, do func(io.Reader) error) error {
 	defer session.Close()
 	f, err := session.Open(path.Join(treeFolder, name))
 	if missing(err) {
-		return refuse(op, abi.NewProblem(abi.StoreConflict, "the file %s was removed by another call", echo(name)))
+		return refuse(op, abi.NewProblem(abi.StoreConflict, "the file %s was removed by another call", abi.EchoPath(name)))
 	}
 	if err == nil {
 		defer f.Close()
 		err = do(f)
 	}
 	if err != nil {
-		return failure(op, "the file "+echo(name)+" cannot be read", err)
+		return failure(op, "the file "+abi.EchoPath(name)+" cannot be read", err)
 	}
 	return nil
 }
@@ -408,9 +399,9 @@ func (v *View) walk(ctx context.Context, session fs.FS) error {
 			return err
 		case rel == "":
 			return nil
-		case CheckPath(rel) != nil && d.IsDir():
+		case abi.CheckPath(rel) != nil && d.IsDir():
 			return fs.SkipDir
-		case CheckPath(rel) != nil || !d.Type().IsRegular():
+		case abi.CheckPath(rel) != nil || !d.Type().IsRegular():
 			return nil
 		case len(v.files) == MaxFiles:
 			return abi.NewProblem(abi.QuotaReached, "the session has more than %d files", MaxFiles)

@@ -1,28 +1,27 @@
-package files
+package abi
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/sluicehq/sluice/abi"
 )
 
 // CheckPath gives what is wrong with the path of a file, or nil. A path is
 // relative, its parts are joined by slashes, and every system takes it: what
 // some system would take for another name, a device, a stream or a folder above
 // is refused on all.
-func CheckPath(path string) *abi.Problem {
-	if path == "" || len(path) > MaxPathBytes {
-		return badPath(path, "has %d bytes; give 1 to %d", len(path), MaxPathBytes)
+func CheckPath(path string) *Problem {
+	if path == "" || len(path) > PathBytes {
+		return badPath(path, "has %d bytes; give 1 to %d", len(path), PathBytes)
 	}
 	if !utf8.ValidString(path) {
 		return badPath(path, "is not UTF-8")
 	}
 	parts := strings.Split(path, "/")
-	if len(parts) > MaxDepth {
-		return badPath(path, "has %d parts; give at most %d", len(parts), MaxDepth)
+	if len(parts) > PathDepth {
+		return badPath(path, "has %d parts; give at most %d", len(parts), PathDepth)
 	}
 	for _, name := range parts {
 		if wrong := wrongName(name); wrong != "" {
@@ -32,8 +31,8 @@ func CheckPath(path string) *abi.Problem {
 	return nil
 }
 
-// checkFolder is CheckPath for a folder; the session's own is "" or ".".
-func checkFolder(path string) *abi.Problem {
+// CheckFolder is CheckPath for a folder; the session's own is "" or ".".
+func CheckFolder(path string) *Problem {
 	if path == "" || path == "." {
 		return nil
 	}
@@ -50,7 +49,7 @@ func wrongName(name string) string {
 		return "has an empty part; write it relative, such as notes/plan.md"
 	case name == "." || name == "..":
 		return "has a part " + name + "; paths begin at the session's folder and stay in it"
-	case len(name) > MaxNameBytes:
+	case len(name) > PathNameBytes:
 		return "has a name that is longer than a file system takes"
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return "has a control character"
@@ -80,11 +79,19 @@ func isDevice(name string) bool {
 	return isPort && utf8.RuneCountInString(digit) == 1 && strings.Contains("0123456789¹²³", digit)
 }
 
-// echoRunes bounds what a message repeats of a path.
-const echoRunes = 80
+// echoBytes bounds what a message repeats of a path.
+const echoBytes = 80
 
-func badPath(path, format string, args ...any) *abi.Problem {
-	p := abi.NewProblem(abi.BadHostCall, format, args...)
-	p.Message = "the path " + echo(path) + " " + p.Message
+func badPath(path, format string, args ...any) *Problem {
+	p := NewProblem(BadHostCall, format, args...)
+	p.Message = "the path " + EchoPath(path) + " " + p.Message
 	return p.WithField("path")
+}
+
+// EchoPath repeats a path in a message: quoted, and not at length.
+func EchoPath(path string) string {
+	if len(path) > echoBytes {
+		path = strings.ToValidUTF8(path[:echoBytes], "") + "…"
+	}
+	return strconv.Quote(path)
 }
