@@ -149,7 +149,11 @@ func (r *rig) grant(c abi.Capabilities, effect abi.Effect) *grant.Grant {
 // settle keeps what was written under a grant.
 func (r *rig) settle(g *grant.Grant) error {
 	r.calls++
-	return r.store.Settle(context.Background(), state.Settlement{Session: ref, Call: host.CallIDFor(ref, r.calls, 0), Views: g.Views})
+	return r.store.Settle(context.Background(), settlement(r.calls, g.Views...))
+}
+
+func settlement(n int, views ...*state.View) state.Settlement {
+	return state.Settlement{Session: ref, Call: host.CallIDFor(ref, n, 0), Views: views}
 }
 
 func (r *rig) mustSettle(g *grant.Grant) {
