@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -36,23 +37,24 @@ var kv = abi.Capabilities{KV: &abi.KVAccess{Namespace: "test"}}
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	store, err := state.Open(context.Background(), filepath.Join(t.TempDir(), "store.db"), state.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	config := newConfig(t)
 	wasm := sandboxtest.Build(t, "host/grant/testdata/guest")
 	module := sandboxtest.Load(t, wasm, abi.Limits{Fuel: abi.CeilingLimits().Fuel, Deadline: abi.CeilingLimits().Deadline, Memory: 128 * abi.MiB, Output: 16 * abi.MiB})
-	r := &rig{t: t, store: store, module: module, config: grant.Config{Store: store}}
-	if r.config.Blobs, err = blob.Open(context.Background(), filepath.Join(t.TempDir(), "blobs"), blob.Options{}); err != nil {
+	return &rig{t: t, store: config.Store, module: module, config: config}
+}
+
+// newConfig opens a store, blobs and files.
+func newConfig(t testing.TB) (config grant.Config) {
+	t.Helper()
+	var errs [3]error
+	config.Store, errs[0] = state.Open(context.Background(), filepath.Join(t.TempDir(), "store.db"), state.Options{})
+	config.Blobs, errs[1] = blob.Open(context.Background(), filepath.Join(t.TempDir(), "blobs"), blob.Options{})
+	config.Files, errs[2] = files.Open(t.TempDir())
+	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
-	if r.config.Files, err = files.Open(t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
-	blobs, folder := r.config.Blobs, r.config.Files
-	t.Cleanup(func() { blobs.Close(); folder.Close() })
-	return r
+	t.Cleanup(func() { config.Store.Close(); config.Blobs.Close(); config.Files.Close() })
+	return config
 }
 
 func (r *rig) progress(p abi.ProgressReport) { r.reports = append(r.reports, p) }
