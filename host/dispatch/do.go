@@ -75,6 +75,7 @@ type flight struct {
 	claimed  bool             // the claim is ours, or may be: a store that failed does not say
 	grant    *grant.Grant     // of the last attempt
 	kept     *grant.Kept      // what it wrote outside of the store, until its end is known
+	stored   *grant.Stored    // where the attempt's host calls are, likewise
 	input    []byte           // the envelope that the guest got
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt

@@ -45,6 +45,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 	if err != nil && f.key != "" {
 		return nil, host.ProblemOf(err)
 	}
+	f.stored = stored
 	detail, err := json.Marshal(outcomeDetail{f.outcome, stored})
 	if err != nil {
 		return nil, abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)

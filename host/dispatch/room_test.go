@@ -77,8 +77,11 @@ func TestFilesAndBlobsAreKeptOnlyIfTheCallIsSettled(t *testing.T) {
 	if o.OK() || g.file("a") != "old" {
 		t.Fatalf("the call ended with %v, and the file is %q", o.Problem, g.file("a"))
 	}
-	if left := blobFiles(t, blobs); len(left) != 0 {
-		t.Errorf("blobs of a call that was not settled: %q", left)
+	g.failRecords(host.RecordOutcome)
+	o = g.do("write", `{"steps":[{"do":"file write","name":"a","data":"`+strings.Repeat("x", 20_000)+`"}]}`)
+	g.mend()
+	if left := blobFiles(t, blobs); o.OK() || len(left) != 0 || g.file("a") != "old" {
+		t.Errorf("blobs of calls that were not settled: %q, the file is %.10q", left, g.file("a"))
 	}
 	if o := g.do("write", `{"steps":[{"do":"file write","name":"a","data":"new"},{"do":"nonsense"}]}`); o.OK() || g.file("a") != "old" {
 		t.Errorf("a call that failed: %v, the file is %q", o.Problem, g.file("a"))

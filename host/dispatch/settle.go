@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -46,18 +47,25 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 // conclude ends what an attempt wrote outside of the store's transaction: it
 // stays if the call was settled, or may have been, and is taken back else.
 func (f *flight) conclude(ctx context.Context, problem *abi.Problem) {
-	kept := f.kept
-	f.kept = nil
-	switch {
-	case kept == nil:
-	case problem == nil || problem.Code == abi.OutcomeUnknown:
-		kept.Done()
-	default:
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
-		defer cancel()
-		if err := kept.Undo(ctx); err != nil {
-			f.fault = err.Error() // on record with the attempt's failure
+	kept, stored := f.kept, f.stored
+	f.kept, f.stored = nil, nil
+	if problem == nil || problem.Code == abi.OutcomeUnknown {
+		if kept != nil {
+			kept.Done()
 		}
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	var err error
+	if kept != nil {
+		err = kept.Undo(ctx)
+	}
+	if stored != nil {
+		err = errors.Join(err, f.grant.Drop(ctx, stored))
+	}
+	if err != nil {
+		f.fault = err.Error() // on record with the attempt's failure
 	}
 }
 

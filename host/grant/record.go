@@ -84,35 +84,47 @@ type Stored struct {
 // What is longer than RecordInline becomes a blob; where that cannot be written,
 // it fails. A recording that was cut keeps its beginning.
 func (g *Grant) Store(ctx context.Context, input []byte) (*Stored, error) {
-	s, raw := g.stored(input)
+	s := g.Inline(input)
 	if s.Inline != nil || g.config.Blobs == nil || g.call.Record <= RecordInline {
 		return s, nil
 	}
-	s.Cut = g.recorder.room < 0
+	r := g.recording(input)
+	s.Cut = r.Cut
 	var err error
-	if s.Blob, err = g.config.Blobs.Put(ctx, g.call.Session, abi.BlobInfo{Type: recordingType}, pack(raw)); err != nil {
+	if s.Blob, err = g.config.Blobs.Put(ctx, g.call.Session, abi.BlobInfo{Type: recordingType}, pack(encode(r))); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Inline keeps the recording if it is short, and else only what it counts.
-func (g *Grant) Inline(input []byte) *Stored {
-	s, _ := g.stored(input)
-	return s
+// Drop removes what Store has kept outside of the record, of a call that was
+// not settled.
+func (g *Grant) Drop(ctx context.Context, s *Stored) error {
+	if s == nil || s.Blob == "" {
+		return nil
+	}
+	return g.config.Blobs.Delete(ctx, g.call.Session, s.Blob)
 }
 
-// stored makes a recording that is kept in itself, if it is short enough.
-func (g *Grant) stored(input []byte) (*Stored, []byte) {
-	r := Recording{Input: input, Granted: g.recorder.granted, Calls: g.recorder.calls, Cut: g.recorder.room < 0}
+// Inline keeps the recording if it is short, and else only what it counts.
+func (g *Grant) Inline(input []byte) *Stored {
+	const room = 2 * RecordInline // base64 and the input take room beside what was counted
+	r := g.recording(input)
 	s := &Stored{Count: g.recorder.count, Bytes: g.recorder.bytes, Cut: r.Cut}
-	raw := encode(r)
-	if len(raw) <= 2*RecordInline { // base64 and the input take room beside what was counted
+	if !r.Cut && g.recorder.bytes+len(input) > room {
+		s.Cut = true // seen before megabytes are encoded for nothing
+		return s
+	}
+	if raw := encode(r); len(raw) <= room {
 		s.Inline = raw
 	} else {
 		s.Cut = true
 	}
-	return s, raw
+	return s
+}
+
+func (g *Grant) recording(input []byte) Recording {
+	return Recording{Input: input, Granted: g.recorder.granted, Calls: g.recorder.calls, Cut: g.recorder.room < 0}
 }
 
 // recordingType tells people what lies in the blob.
