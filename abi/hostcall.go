@@ -176,6 +176,17 @@ type RecallQuery struct {
 	Limit int      `json:"limit,omitempty"` // at most and by default RecallHits
 }
 
+// Check gives what is wrong with a query, or nil.
+func (q RecallQuery) Check() *Problem {
+	switch {
+	case q.Query == "" || len(q.Query) > RecallBytes:
+		return NewProblem(BadHostCall, "the query of a recall has %d bytes; give 1 to %d", len(q.Query), RecallBytes).WithField("query")
+	case q.Limit < 0 || q.Limit > RecallHits:
+		return NewProblem(BadHostCall, "a recall asks for %d memories; it may ask for 1 to %d", q.Limit, RecallHits).WithField("limit")
+	}
+	return nil
+}
+
 // A Memory is something to remember, or what was recalled.
 type Memory struct {
 	Kind   string  `json:"kind"`
@@ -184,11 +195,33 @@ type Memory struct {
 	Score  float64 `json:"score,omitempty"`  // of a hit, 0 to 1
 }
 
+// Check gives what is wrong with something to remember, or nil.
+func (m Memory) Check() *Problem {
+	switch {
+	case m.Text == "" || len(m.Text) > MemoryBytes:
+		return NewProblem(BadHostCall, "the text of a memory has %d bytes; give 1 to %d", len(m.Text), MemoryBytes).WithField("text")
+	case len(m.Entity) > EntityBytes:
+		return NewProblem(BadHostCall, "what a memory is about has %d bytes; give at most %d", len(m.Entity), EntityBytes).WithField("entity")
+	case m.Score != 0:
+		return NewProblem(BadHostCall, "a memory to keep has no score; only a recalled one has").WithField("score")
+	}
+	return nil
+}
+
 // A ProgressReport tells the user how far a call has come.
 type ProgressReport struct {
 	Done  int64  `json:"done"`
 	Total int64  `json:"total,omitempty"` // 0 where it is not known
 	Say   string `json:"say,omitempty"`   // one line in the user's language
+}
+
+// Check gives what is wrong with a report, or nil. Words that are too long are
+// cut and are no mistake.
+func (p ProgressReport) Check() *Problem {
+	if p.Done < 0 || p.Total < 0 {
+		return NewProblem(BadHostCall, "a progress report is negative: %d of %d", p.Done, p.Total)
+	}
+	return nil
 }
 
 func cutBlock(b []byte) (block, rest []byte, ok bool) {

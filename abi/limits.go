@@ -58,8 +58,29 @@ const (
 	ScanPageEntries = 1000      // entries of one page of a scan
 	RecallHits      = 50        // memories of one recall
 	ScanPageBytes   = 4 * MiB   // bytes of one page of a scan; a page ends early rather than exceed it
+	RecallBytes     = 4096      // the words of one recall
+	MemoryBytes     = 4096      // the text of one memory: a fact, not a document
+	EntityBytes     = 256       // what a memory is about
+	CallMemories    = 100       // memories that one call may add
+	BlobBytes       = 64 * MiB  // one blob: the ceiling of a call's output, whose place it takes
+	BlobReadBytes   = 16 * MiB  // one read of a blob
+	BlobNameBytes   = 255       // a blob's name: what a file system takes if somebody saves it
+	BlobTypeBytes   = 127       // a blob's media type
+	CallBlobs       = 100       // blobs that one call may write: each is a request to a remote store
+	ProgressRunes   = 200       // one line of a progress report
+	ArgumentBytes   = 64 * KiB  // one JSON argument of a host function
 	HostCalls       = 10_000    // host calls of one call
 	HostCallBytes   = 256 * MiB // bytes that one call may move through host functions
+)
+
+// Bounds of a session's files, so that one listing of them fits into the memory
+// and the time of one call.
+const (
+	SessionFiles     = 10_000
+	SessionFileBytes = 256 * MiB
+	PathBytes        = 512 // one path
+	PathNameBytes    = 255 // one part of it: what file systems take
+	PathDepth        = 16  // parts of one path
 )
 
 // WithDefaults fills the zero fields of l from d.

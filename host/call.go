@@ -19,6 +19,10 @@ type Call struct {
 	CutOff  bool   // the model's output ended inside the arguments
 	Input   int    // ordinal of the user input that the call serves, from 1
 	Ordinal int    // earlier successes of the same tool and arguments for that input
+
+	// Progress gets the call's reports while it runs, some each second at most;
+	// nil drops them. It must not block.
+	Progress func(abi.ProgressReport)
 }
 
 // A Status says how a call ended.

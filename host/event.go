@@ -24,13 +24,15 @@ const (
 // An Event is one thing that a turn tells while it runs. Only the fields of
 // its kind are set.
 type Event struct {
-	Kind    EventKind    `json:"kind"`
-	Time    time.Time    `json:"time"`
-	Text    string       `json:"text,omitempty"`
-	Call    CallID       `json:"call,omitempty"`
-	Tool    string       `json:"tool,omitempty"`
-	Args    string       `json:"args,omitempty"`
-	Outcome *Outcome     `json:"outcome,omitempty"`
-	Problem *abi.Problem `json:"problem,omitempty"`
-	Reason  string       `json:"reason,omitempty"` // why the turn ended
+	Kind    EventKind `json:"kind"`
+	Time    time.Time `json:"time"`
+	Text    string    `json:"text,omitempty"`
+	Call    CallID    `json:"call,omitempty"`
+	Tool    string    `json:"tool,omitempty"`
+	Args    string    `json:"args,omitempty"`
+	Outcome *Outcome  `json:"outcome,omitempty"`
+
+	Progress *abi.ProgressReport `json:"progress,omitempty"` // of a call that runs; its words are the skill's
+	Problem  *abi.Problem        `json:"problem,omitempty"`
+	Reason   string              `json:"reason,omitempty"` // why the turn ended
 }

@@ -85,7 +85,10 @@
 //
 // KVGet and its kin are imports of the module, each linked in only when a
 // handler reaches it, so that what a skill can do is readable from its binary.
-// FactOf and StateOf read what the host sent along and cost nothing.
+// FactOf and StateOf read what the host sent along and cost nothing. Blobs and
+// files (BlobRead, FileWrite and their kin) belong to the session, Recall and
+// Remember reach what is known of the user, Progress tells them how far a call
+// has come, HTTP reaches the hosts that Hosts declares.
 //
 // Every skill also imports sluice_block_read and sluice_block_write, which copy
 // its input, output and values at once and need no grant. Built with the tag

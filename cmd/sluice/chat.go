@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/agent"
 )
@@ -121,11 +123,24 @@ func (p *program) show(e host.Event) {
 		fmt.Fprintln(p.stdout, " …")
 	case host.EventCall:
 		fmt.Fprintf(p.stdout, "  → %s %s\n", e.Tool, e.Args)
+	case host.EventProgress:
+		fmt.Fprintf(p.stdout, "  … %s\n", progressLine(*e.Progress))
 	case host.EventOutcome:
 		fmt.Fprintf(p.stdout, "  ← %s\n", outcomeLine(*e.Outcome))
 	case host.EventNotice:
 		fmt.Fprintf(p.stdout, "  ! %s\n", e.Text)
 	}
+}
+
+func progressLine(r abi.ProgressReport) string {
+	line := strconv.FormatInt(r.Done, 10)
+	if r.Total > 0 {
+		line += "/" + strconv.FormatInt(r.Total, 10)
+	}
+	if r.Say != "" {
+		line += " " + r.Say
+	}
+	return line
 }
 
 func outcomeLine(o host.Outcome) string {

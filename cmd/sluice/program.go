@@ -35,8 +35,10 @@ type program struct {
 
 	home     string
 	registry string
+	blobs    string // URL; empty for a folder of the home
 	json     bool
 	model    modelFlags
+	egress   egressFlags
 	engine   sandbox.Config // what the command line sets of it
 }
 
@@ -142,9 +144,11 @@ With --json, results and problems are JSON on standard output; progress stays on
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.home, "home", p.defaultHome(), "folder of the store and the caches (SLUICE_HOME; compiled code in SLUICE_COMPILED, if set)")
+	flags.StringVar(&p.blobs, "blobs", p.env("SLUICE_BLOBS"), "where large data is kept: a folder or a URL such as s3://bucket?region=eu-central-1 (SLUICE_BLOBS; default: blobs in the home)")
 	flags.StringVar(&p.registry, "registry", p.env("SLUICE_REGISTRY"), "the skill registry: a git repository by path or URL (SLUICE_REGISTRY)")
 	flags.BoolVar(&p.json, "json", false, "machine-readable results")
 	p.model.register(flags, p.env)
+	p.egress.register(flags, p.env)
 	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.replayCommand(), p.serveCommand(), p.versionCommand())
 	return root
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,11 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/agent"
+	"github.com/sluicehq/sluice/host/blob"
 	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/egress"
+	"github.com/sluicehq/sluice/host/files"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
@@ -56,6 +61,9 @@ type hall struct {
 	registry *registry.Registry // nil without --registry
 	releases *release.Set
 	dispatch *dispatch.Dispatcher
+	blobs    *blob.Store
+	files    *files.Store
+	egress   *egress.Client
 }
 
 // open opens the host over the store in the given folder. With a registry URL,
@@ -77,7 +85,18 @@ func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, 
 		}
 	}
 	h.releases = release.NewSet(h.sandbox, h.registry)
-	h.dispatch = dispatch.New(dispatch.Config{Store: h.store})
+	if h.files, err = files.Open(filepath.Join(folder, "files")); err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	if h.blobs, err = blob.Open(ctx, cmp.Or(p.blobs, filepath.Join(folder, "blobs")), blob.Options{}); err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	if h.egress, err = p.egress.open(); err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	h.dispatch = dispatch.New(dispatch.Config{Config: grant.Config{
+		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
+	}})
 	return h, nil
 }
 
@@ -100,6 +119,15 @@ func (h *hall) close(ctx context.Context) error {
 	}
 	if h.sandbox != nil {
 		errs = append(errs, h.sandbox.Close(ctx))
+	}
+	if h.egress != nil {
+		h.egress.Close()
+	}
+	if h.files != nil {
+		errs = append(errs, h.files.Close())
+	}
+	if h.blobs != nil {
+		errs = append(errs, h.blobs.Close())
 	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())

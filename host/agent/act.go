@@ -91,6 +91,9 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 		ID: t.callID(c), Session: t.session.Ref, Live: t.session.Live, Locale: t.session.Locale,
 		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c),
 	}
+	call.Progress = func(p abi.ProgressReport) {
+		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
+	}
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: call.ID, Tool: call.Tool, Args: call.Args})
 	outcome := t.Dispatch.Do(ctx, t.catalog, call)
 	t.sink.emit(host.Event{Kind: host.EventOutcome, Call: call.ID, Tool: call.Tool, Outcome: &outcome})

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
@@ -91,7 +92,7 @@ func newHouse(t *testing.T, m model.Provider) *house {
 	t.Cleanup(func() { store.Close() })
 	h := &house{t: t, store: store}
 	h.agent = New(Config{Store: store, Releases: newSet(t, nil), Dispatch: dispatch.New(dispatch.Config{
-		Store: store, Sleep: noSleep,
+		Config: grant.Config{Store: store}, Sleep: noSleep,
 	}), Model: m})
 	return h
 }

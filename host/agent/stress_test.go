@@ -17,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/state"
 )
@@ -84,7 +85,7 @@ func newStress(t *testing.T, seed uint64) *stress {
 		}
 		t.Cleanup(func() { store.Close() })
 		s.store = store
-		s.replicas = append(s.replicas, New(Config{Store: store, Releases: set, Model: clerk{}, Dispatch: dispatch.New(dispatch.Config{Store: store})}))
+		s.replicas = append(s.replicas, New(Config{Store: store, Releases: set, Model: clerk{}, Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: store}})}))
 	}
 	return s
 }

@@ -49,7 +49,7 @@ func newBench(b *testing.B, tool string) *bench {
 	if _, err := set.Load(ctx, &registry.Release{Skill: skill, Module: wasm, SHA256: host.Digest(wasm)}); err != nil {
 		b.Fatal(err)
 	}
-	x := &bench{B: b, store: store, gate: dispatch.New(dispatch.Config{Store: store}), peer: newPeer(b, sandboxtest.BuildTagged(b, "host/dispatch/testdata/guest", "anyhost"))}
+	x := &bench{B: b, store: store, gate: dispatch.New(dispatch.Config{Config: grant.Config{Store: store}}), peer: newPeer(b, sandboxtest.BuildTagged(b, "host/dispatch/testdata/guest", "anyhost"))}
 	x.catalog, _ = set.Catalog(ctx, nil)
 	entry, problem := x.catalog.Resolve(tool)
 	if problem != nil {
@@ -130,7 +130,9 @@ func (x *bench) do(args string) {
 // sandbox is the same call without the gate: its grants are real, and what it
 // writes is dropped.
 func (x *bench) sandbox(args string) {
-	g := grant.For(x.store, x.entry.Release.Skill.Capabilities, x.entry.Tool.Effect, "acme", nil)
+	g := grant.For(grant.Config{Store: x.store}, grant.Call{
+		Session: host.SessionRef{Tenant: "acme", User: "mia", Session: "s1"}, Capabilities: x.entry.Release.Skill.Capabilities, Effect: x.entry.Tool.Effect,
+	})
 	result := x.entry.Release.Module.Call(context.Background(), sandbox.Request{Export: abi.ExportInvoke, Input: x.envelope(args), Functions: g.Functions})
 	x.wantOK(result.Output)
 }

@@ -14,12 +14,15 @@ import (
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
-	"github.com/sluicehq/sluice/host/state"
 )
 
-// Config is what a Dispatcher works with. Only Store is required.
+// Config is what a Dispatcher works with. Only the store is required.
 type Config struct {
-	Store *state.Store
+	grant.Config // what skills may be granted; with the store
+
+	// RecordReads records all host calls of reads too, and not only as many as
+	// fit beside the outcome: at the price of a blob for each read that makes more.
+	RecordReads bool
 
 	Now    func() time.Time                                 // the host's clock; time.Now by default
 	Sleep  func(ctx context.Context, d time.Duration) error // waits or gives the context's error
@@ -71,6 +74,10 @@ type flight struct {
 	key      host.Key         // of a write
 	claimed  bool             // the claim is ours, or may be: a store that failed does not say
 	grant    *grant.Grant     // of the last attempt
+	kept     *grant.Kept      // what it wrote outside of the store, until its end is known
+	stored   *grant.Stored    // where the attempt's host calls are, likewise
+	input    []byte           // the envelope that the guest got
+	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
 	outcome  host.Outcome
@@ -124,6 +131,7 @@ func (f *flight) do(ctx context.Context) host.Outcome {
 		if failed == "settle" {
 			problem = f.settled(ctx, problem)
 		}
+		f.conclude(ctx, problem)
 		if problem == nil {
 			return f.outcome
 		}

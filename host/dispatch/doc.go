@@ -16,7 +16,8 @@
 //	 9 verify    envelope, output schema                               run.go
 //	10 hooks     after the call: may refuse the result                 run.go
 //	11 spill     large data out of the way                             run.go
-//	12 settle    one transaction: state, kv, claim, records            settle.go
+//	12 settle    host calls on record; blobs and files; then one
+//	             transaction: state, kv, claim, records                settle.go, hostcalls.go
 //	13 recover   by problem code: again, or tell, or stop              recover.go, evidence.go
 //
 // Steps 6 and 7 are one transaction, so that neither a claim without its

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/grant"
 )
 
 // What a problem may hold: a model reads all of it, and it may quote what a
@@ -64,7 +65,9 @@ func (f *flight) failure(step string, problem *abi.Problem) json.RawMessage {
 		Logs     []string     `json:"logs,omitempty"`  // the guest's last words
 		Fault    string       `json:"fault,omitempty"` // the host's own
 		Usage    host.Usage   `json:"usage"`
-	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.outcome.Usage})
+
+		HostCalls *grant.Stored `json:"host_calls,omitempty"`
+	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.outcome.Usage, f.failedCalls()})
 	if err != nil {
 		panic("BUG: a failure's record does not marshal: " + err.Error())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
 )
@@ -150,7 +151,7 @@ func TestLostClaimIsNotSettled(t *testing.T) {
 	for _, finished := range []bool{true, false} {
 		g := newGate(t)
 		later := openStore(t, g.path, state.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
-		replica := &gate{t: t, store: later, set: g.set, catalog: g.catalog, d: New(Config{Store: later, Sleep: g.d.Sleep, Jitter: g.d.Jitter})}
+		replica := &gate{t: t, store: later, set: g.set, catalog: g.catalog, d: New(Config{Config: grant.Config{Store: later}, Sleep: g.d.Sleep, Jitter: g.d.Jitter})}
 		c := call("order", `{"item":"pen","count":2}`)
 		other := c
 		other.ID += "b"

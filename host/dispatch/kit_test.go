@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
 	"github.com/sluicehq/sluice/host/state"
@@ -52,7 +53,7 @@ func newGate(t testing.TB, edits ...func(*abi.Manifest)) *gate {
 	t.Cleanup(func() { g.set.Close(ctx) })
 	g.load(edits...)
 	g.catalog, _ = g.set.Catalog(ctx, nil)
-	g.d = New(Config{Store: g.store, Jitter: func() float64 { return 1 }, Sleep: func(ctx context.Context, d time.Duration) error {
+	g.d = New(Config{Config: grant.Config{Store: g.store}, Jitter: func() float64 { return 1 }, Sleep: func(ctx context.Context, d time.Duration) error {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.slept = append(g.slept, d)

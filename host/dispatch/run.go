@@ -21,9 +21,13 @@ func (f *flight) run(ctx context.Context) *abi.Problem {
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the invocation of %s does not marshal", f.call.Tool)
 	}
-	f.grant = grant.For(f.Store, skill.Capabilities, f.entry.Tool.Effect, f.call.Session.Tenant, f.env.State)
+	f.input = input
+	f.grant = grant.For(f.Config.Config, grant.Call{
+		Session: f.call.Session, Capabilities: skill.Capabilities, Effect: f.entry.Tool.Effect,
+		Key: f.key, State: f.env.State, Progress: f.progress, Record: f.recorded(),
+	})
 	result := f.entry.Release.Module.Call(ctx, sandbox.Request{
-		Tenant: f.call.Session.Tenant, Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions,
+		Tenant: f.call.Session.Tenant, Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions, HTTP: f.grant.HTTP,
 		Now: f.env.Now, Clock: skill.Capabilities.Clock,
 		Seed: sha256.Sum256([]byte(f.call.ID)), Random: skill.Capabilities.Random,
 	})

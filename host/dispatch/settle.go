@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -22,18 +23,50 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
+	detail, problem := f.outcomeDetail(ctx)
+	if problem != nil {
+		return problem
+	}
 	settlement := state.Settlement{
 		Session: f.call.Session, Call: f.call.ID, Key: f.key, State: changes,
-		Records: append(f.readIntent(), f.record(host.RecordOutcome, stored)),
+		Records: append(f.readIntent(), f.record(host.RecordOutcome, detail)),
 	}
 	if f.key != "" {
 		settlement.Outcome, settlement.Views = stored, f.grant.Views
+		if f.kept, err = f.grant.Keep(ctx); err != nil {
+			return host.ProblemOf(err)
+		}
 	}
 	if err := f.Store.Settle(ctx, settlement); err != nil {
 		return host.ProblemOf(err)
 	}
 	f.claimed = false
 	return nil
+}
+
+// conclude ends what an attempt wrote outside of the store's transaction: it
+// stays if the call was settled, or may have been, and is taken back else.
+func (f *flight) conclude(ctx context.Context, problem *abi.Problem) {
+	kept, stored := f.kept, f.stored
+	f.kept, f.stored = nil, nil
+	if problem == nil || problem.Code == abi.OutcomeUnknown {
+		if kept != nil {
+			kept.Done()
+		}
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	var err error
+	if kept != nil {
+		err = kept.Undo(ctx)
+	}
+	if stored != nil {
+		err = errors.Join(err, f.grant.Drop(ctx, stored))
+	}
+	if err != nil {
+		f.fault = err.Error() // on record with the attempt's failure
+	}
 }
 
 // readIntent is the intent record of a read, which goes with its outcome.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/state"
 )
 
@@ -59,7 +60,7 @@ func newStress(t *testing.T, seed uint64) *stress {
 	s := &stress{gate: g, seed: seed}
 	quick := func(ctx context.Context, d time.Duration) error { return sleep(ctx, d/50) }
 	for _, store := range []*state.Store{g.store, openStore(t, g.path, state.Options{})} {
-		s.replicas = append(s.replicas, New(Config{Store: store, Sleep: quick}))
+		s.replicas = append(s.replicas, New(Config{Config: grant.Config{Store: store}, Sleep: quick}))
 	}
 	g.damage("CREATE TABLE fault (armed INTEGER); INSERT INTO fault VALUES (0)")
 	for _, on := range []string{"INSERT ON audit_record", "INSERT ON kv", "UPDATE ON kv", "UPDATE ON agent_claim", "DELETE ON agent_claim"} {
@@ -149,7 +150,7 @@ func (s *stress) deliverOnce(replica int, c host.Call, patience time.Duration) h
 // out.
 func (s *stress) check() {
 	later := openStore(s.t, s.path, state.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
-	d := New(Config{Store: later})
+	d := New(Config{Config: grant.Config{Store: later}})
 	sums, ends, told := map[string]int{}, map[host.Status]int{}, map[string]int{}
 	for _, e := range s.ledger {
 		last := e.call

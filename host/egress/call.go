@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -62,5 +63,10 @@ func (c *Call) succeeded(f fingerprint) {
 	c.done[f]++
 }
 
-// writes reports whether a method changes something (RFC 9110, 9.2.1).
-func writes(method string) bool { return !slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, method) }
+// Safe reports whether a method changes nothing at the server (RFC 9110, 9.2.1).
+// An empty one is GET.
+func Safe(method string) bool {
+	return slices.Contains([]string{"", "GET", "HEAD", "OPTIONS"}, strings.ToUpper(method))
+}
+
+func writes(method string) bool { return !Safe(method) }

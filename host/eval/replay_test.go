@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
@@ -70,7 +71,7 @@ func newConfig(t *testing.T) Config {
 	}
 	noSleep := func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	return Config{
-		Store: store, Releases: set, Dispatch: dispatch.New(dispatch.Config{Store: store, Sleep: noSleep}),
+		Store: store, Releases: set, Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: store}, Sleep: noSleep}),
 		Base: "base", Namespace: "test", Compare: plain{}, Workers: 2,
 	}
 }

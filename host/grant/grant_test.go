@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/blob"
+	"github.com/sluicehq/sluice/host/files"
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
@@ -24,6 +27,8 @@ type rig struct {
 	module  *sandbox.Module
 	calls   int
 	session map[string]json.RawMessage
+	config  grant.Config
+	reports []abi.ProgressReport
 }
 
 var ref = host.SessionRef{Tenant: "acme", User: "mia", Session: "s1"}
@@ -32,25 +37,51 @@ var kv = abi.Capabilities{KV: &abi.KVAccess{Namespace: "test"}}
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	store, err := state.Open(context.Background(), filepath.Join(t.TempDir(), "store.db"), state.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	config := newConfig(t)
 	wasm := sandboxtest.Build(t, "host/grant/testdata/guest")
 	module := sandboxtest.Load(t, wasm, abi.Limits{Fuel: abi.CeilingLimits().Fuel, Deadline: abi.CeilingLimits().Deadline, Memory: 128 * abi.MiB, Output: 16 * abi.MiB})
-	return &rig{t: t, store: store, module: module}
+	return &rig{t: t, store: config.Store, module: module, config: config}
 }
+
+// newConfig opens a store, blobs and files.
+func newConfig(t testing.TB) (config grant.Config) {
+	t.Helper()
+	var errs [3]error
+	config.Store, errs[0] = state.Open(context.Background(), filepath.Join(t.TempDir(), "store.db"), state.Options{})
+	config.Blobs, errs[1] = blob.Open(context.Background(), filepath.Join(t.TempDir(), "blobs"), blob.Options{})
+	config.Files, errs[2] = files.Open(t.TempDir())
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { config.Store.Close(); config.Blobs.Close(); config.Files.Close() })
+	return config
+}
+
+func (r *rig) progress(p abi.ProgressReport) { r.reports = append(r.reports, p) }
 
 // A hostCall is one that the guest makes; see testdata/guest.
 type hostCall struct {
 	Func  string   `json:"func"`
-	Args  []string `json:"args"`
+	Args  [][]byte `json:"args"`
 	Size  int      `json:"size,omitempty"`
+	At    int      `json:"at,omitempty"`
+	Bad   string   `json:"bad,omitempty"`
 	Times int      `json:"times,omitempty"`
 }
 
-func call(function string, args ...string) hostCall { return hostCall{Func: function, Args: args} }
+func call(function string, args ...string) hostCall {
+	c := hostCall{Func: function}
+	for _, a := range args {
+		c.Args = append(c.Args, []byte(a))
+	}
+	return c
+}
+
+// times repeats a call with a number appended to its first argument.
+func (c hostCall) times(n int) hostCall { c.Times = n; return c }
+
+// sized gives the argument at a place so many bytes.
+func (c hostCall) sized(at, size int) hostCall { c.At, c.Size = at, size; return c }
 
 // An answer is what the guest got: a block, nothing, or a problem.
 type answer struct {
@@ -103,18 +134,37 @@ func (r *rig) run(g *grant.Grant, calls ...hostCall) []answer {
 	return answers
 }
 
+// try makes host calls that the sandbox is to end, and gives why.
+func (r *rig) try(g *grant.Grant, calls ...hostCall) *abi.Problem {
+	r.t.Helper()
+	input, err := json.Marshal(calls)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.module.Call(context.Background(), sandbox.Request{Export: "run", Input: input, Functions: g.Functions}).Problem
+}
+
 func (r *rig) grant(c abi.Capabilities, effect abi.Effect) *grant.Grant {
-	return grant.For(r.store, c, effect, ref.Tenant, r.session)
+	return grant.For(r.config, grant.Call{Session: ref, Capabilities: c, Effect: effect, State: r.session, Progress: r.progress, Record: grant.RecordBlob})
 }
 
 // settle keeps what was written under a grant.
 func (r *rig) settle(g *grant.Grant) error {
 	r.calls++
-	return r.store.Settle(context.Background(), state.Settlement{Session: ref, Call: host.CallIDFor(ref, r.calls, 0), Views: g.Views})
+	return r.store.Settle(context.Background(), settlement(r.calls, g.Views...))
+}
+
+func settlement(n int, views ...*state.View) state.Settlement {
+	return state.Settlement{Session: ref, Call: host.CallIDFor(ref, n, 0), Views: views}
 }
 
 func (r *rig) mustSettle(g *grant.Grant) {
 	r.t.Helper()
+	kept, err := g.Keep(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	kept.Done()
 	if err := r.settle(g); err != nil {
 		r.t.Fatal(err)
 	}
@@ -147,7 +197,7 @@ func TestWritesAreSeenByTheCallAtOnceAndByOthersWhenSettled(t *testing.T) {
 func TestScanGivesPagesInOrderWithTheCallsOwnWrites(t *testing.T) {
 	r := newRig(t)
 	g := r.grant(kv, abi.Write)
-	r.run(g, hostCall{Func: "kv_put", Args: []string{"item/", "old"}, Times: 250}, call("kv_put", "other", "x"))
+	r.run(g, call("kv_put", "item/", "old").times(250), call("kv_put", "other", "x"))
 	r.mustSettle(g)
 
 	g = r.grant(kv, abi.Write)
@@ -198,8 +248,8 @@ func TestHostFunctionsRefuseWhatTheyCannotTake(t *testing.T) {
 		{"a longer one", call("kv_put", long+"k", "v"), "problem 4009"},
 		{"no key", call("kv_get", ""), "problem 4009"},
 		{"a key with NUL", call("kv_get", "a\x00b"), "problem 4009"},
-		{"the largest value", hostCall{Func: "kv_put", Args: []string{"k"}, Size: int(abi.ValueBytes)}, "nothing"},
-		{"a larger one", hostCall{Func: "kv_put", Args: []string{"k"}, Size: int(abi.ValueBytes) + 1}, "problem 3008"},
+		{"the largest value", call("kv_put", "k", "").sized(1, int(abi.ValueBytes)), "nothing"},
+		{"a larger one", call("kv_put", "k", "").sized(1, int(abi.ValueBytes)+1), "problem 3008"},
 		{"no query", call("kv_scan", ""), "problem 4009"},
 		{"a query that is no JSON", call("kv_scan", "{"), "problem 4009"},
 		{"a member that is not known", call("kv_scan", `{"prefix":"a","reverse":true}`), "problem 4009"},
@@ -221,11 +271,11 @@ func TestHostFunctionsRefuseWhatTheyCannotTake(t *testing.T) {
 
 func TestOneCallMayWriteSoMuch(t *testing.T) {
 	r := newRig(t)
-	keys := r.run(r.grant(kv, abi.Write), hostCall{Func: "kv_put", Args: []string{"k", "v"}, Times: abi.CallWrites + 1})[0]
+	keys := r.run(r.grant(kv, abi.Write), call("kv_put", "k", "v").times(abi.CallWrites+1))[0]
 	if keys.Done != abi.CallWrites || keys.problem().Code != abi.QuotaReached {
 		t.Errorf("the guest wrote %d keys, then got %s", keys.Done, keys)
 	}
-	bytes := r.run(r.grant(kv, abi.Write), hostCall{Func: "kv_put", Args: []string{"k"}, Size: int(abi.ValueBytes), Times: 17})[0]
+	bytes := r.run(r.grant(kv, abi.Write), call("kv_put", "k", "").sized(1, int(abi.ValueBytes)).times(17))[0]
 	if want := int(abi.CallWriteBytes / abi.ValueBytes); bytes.Done != want || bytes.problem().Code != abi.QuotaReached {
 		t.Errorf("the guest wrote %d MiB, then got %s", bytes.Done, bytes)
 	}
@@ -273,7 +323,7 @@ func TestTenantsAndNamespacesAreApart(t *testing.T) {
 	r.mustSettle(g)
 	elsewhere := abi.Capabilities{KV: &abi.KVAccess{Namespace: "test2"}}
 	r.want(r.run(r.grant(elsewhere, abi.Read), call("kv_get", "k"), call("kv_get", "../test/k")), "nothing", "nothing")
-	other := grant.For(r.store, kv, abi.Read, "other", nil)
+	other := grant.For(r.config, grant.Call{Session: host.SessionRef{Tenant: "other", User: "mia", Session: "s1"}, Capabilities: kv, Effect: abi.Read})
 	r.want(r.run(other, call("kv_get", "k"), call("kv_get", "acme/test/k")), "nothing", "nothing")
 }
 

@@ -14,32 +14,71 @@ import (
 // takes of a URL and headers, each byte escaped.
 const maxHTTPRequestBytes = 512 * abi.KiB
 
-// httpFunctions serves sluice_http, and gives what serves Extism's http_request:
-// both are one way out under one call's policy.
+// HTTP sends a request of a guest, as sandbox.Request.HTTP does.
+type HTTP = func(ctx context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPResponse, *abi.Problem)
+
+// addHTTP grants the way to the hosts that the manifest names: sluice_http, and
+// what serves Extism's http_request.
 //
 // A server that fails is no failure of the host's: the guest may have another
 // way, and what it answers does not rest on something that it could not read. So
 // an attempt goes on after a problem here, where it does not after one of the
 // store.
-func httpFunctions(client *egress.Client, call *egress.Call) ([]sandbox.Function, func(context.Context, abi.HTTPRequest, []byte) (abi.HTTPResponse, *abi.Problem)) {
-	send := func(ctx context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPResponse, *abi.Problem) {
-		return client.Do(ctx, call, request, body)
+func (g *Grant) addHTTP(rules []abi.HTTPRule) {
+	if g.config.Egress == nil {
+		g.add(absent("way to other hosts", abi.FuncHTTP)...)
+		return
 	}
-	return []sandbox.Function{{Name: abi.FuncHTTP, Call: func(ctx context.Context, args [][]byte) ([]byte, *abi.Problem) {
+	policy, err := egress.Compile(rules)
+	if err != nil {
+		g.add(refusing(abi.FuncHTTP, host.ProblemOf(err)))
+		return
+	}
+	call := &egress.Call{Policy: policy, Key: string(g.call.Key)}
+	if g.config.Secrets != nil {
+		call.Secrets = func(name string) (string, bool) { return g.config.Secrets(g.call.Session.Tenant, name) }
+	}
+	send := func(ctx context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPResponse, *abi.Problem) {
+		if g.call.Effect != abi.Write && !egress.Safe(request.Method) {
+			return abi.HTTPResponse{}, abi.NewProblem(abi.NotGranted, "%.20s is not granted to a tool whose effect is read", request.Method).
+				WithHint("declare the tool's effect as write in skill.yaml, so that it passes the gate as one")
+		}
+		return g.config.Egress.Do(ctx, call, request, body)
+	}
+	g.addRecorded(sandbox.Function{Name: abi.FuncHTTP, Call: func(ctx context.Context, args [][]byte) ([]byte, *abi.Problem) {
 		request, problem := decodeHTTP(args[0])
 		if problem != nil {
 			return nil, problem
 		}
 		response, problem := send(ctx, request, args[1])
-		if problem != nil {
-			return nil, problem
-		}
-		block, err := response.Encode()
-		if err != nil {
-			return nil, abi.NewProblem(abi.HostBug, "an answer does not encode")
-		}
-		return block, nil
-	}}}, send
+		return encodeHTTP(response, problem)
+	}})
+	g.HTTP = func(ctx context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPResponse, *abi.Problem) {
+		response, problem := send(ctx, request, body)
+		result, _ := encodeHTTP(response, problem)
+		g.recorder.note(abi.FuncHTTP, httpArgs(request, body), result, problem)
+		return response, problem
+	}
+}
+
+func encodeHTTP(response abi.HTTPResponse, problem *abi.Problem) ([]byte, *abi.Problem) {
+	if problem != nil {
+		return nil, problem
+	}
+	block, err := response.Encode()
+	if err != nil {
+		return nil, abi.NewProblem(abi.HostBug, "an answer does not encode")
+	}
+	return block, nil
+}
+
+// httpArgs is how a request of http_request is recorded: as one of sluice_http.
+func httpArgs(request abi.HTTPRequest, body []byte) [][]byte {
+	raw, err := json.Marshal(request)
+	if err != nil {
+		panic("BUG: a request does not encode: " + err.Error())
+	}
+	return [][]byte{raw, body}
 }
 
 // decodeHTTP reads a request in which every member stands once and by its exact

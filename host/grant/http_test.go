@@ -1,6 +1,7 @@
 package grant_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/egress"
 	"github.com/sluicehq/sluice/host/grant"
 )
@@ -20,8 +22,8 @@ import (
 type shop struct {
 	*httptest.Server
 	hits   atomic.Int32
-	client *egress.Client
-	call   *egress.Call
+	config grant.Config
+	call   grant.Call
 }
 
 func newShop(t *testing.T) *shop {
@@ -38,23 +40,20 @@ func newShop(t *testing.T) *shop {
 		fmt.Fprintf(rw, "%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("X-Token"), body)
 	}))
 	t.Cleanup(s.Close)
-	var err error
-	if s.client, err = egress.New(egress.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.client.Close)
-	policy, err := egress.Compile([]abi.HTTPRule{{Host: s.URL, Methods: []string{"GET", "POST"}, Paths: []string{"/api/*"}, Auth: &abi.HTTPAuth{Secret: "TOKEN", Header: "X-Token"}}})
+	client, err := egress.New(egress.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.call = &egress.Call{Policy: policy, Key: "k", Secrets: func(name string) (string, bool) { return "from the host", name == "TOKEN" }}
+	t.Cleanup(client.Close)
+	s.config = grant.Config{Egress: client, Secrets: func(tenant host.TenantID, name string) (string, bool) {
+		return "from the host", tenant == ref.Tenant && name == "TOKEN"
+	}}
+	rule := abi.HTTPRule{Host: s.URL, Methods: []string{"GET", "POST"}, Paths: []string{"/api/*"}, Auth: &abi.HTTPAuth{Secret: "TOKEN", Header: "X-Token"}}
+	s.call = grant.Call{Session: ref, Effect: abi.Write, Key: "k", Capabilities: abi.Capabilities{HTTP: []abi.HTTPRule{rule}}, Record: grant.RecordBlob}
 	return s
 }
 
-func (s *shop) grant() *grant.Grant {
-	functions, _ := grant.HTTPFunctions(s.client, s.call)
-	return &grant.Grant{Functions: functions}
-}
+func (s *shop) grant() *grant.Grant { return grant.For(s.config, s.call) }
 
 func TestAGuestGetsTheWholeAnswer(t *testing.T) {
 	r, s := newRig(t), newShop(t)
@@ -72,15 +71,46 @@ func TestAGuestGetsTheWholeAnswer(t *testing.T) {
 	}
 }
 
+// Extism's http_request goes the same way, and is recorded and played back as
+// the other one is.
 func TestBothWaysOutAreOne(t *testing.T) {
 	s := newShop(t)
-	_, send := grant.HTTPFunctions(s.client, s.call)
-	response, problem := send(t.Context(), abi.HTTPRequest{Method: "GET", URL: s.URL + "/api/x"}, nil)
+	g := s.grant()
+	asked := abi.HTTPRequest{Method: "GET", URL: s.URL + "/api/x"}
+	response, problem := g.HTTP(t.Context(), asked, nil)
 	if problem != nil || string(response.Body) != "GET /api/x from the host " {
 		t.Errorf("the answer is %+v, %v", response, problem)
 	}
-	if _, problem := send(t.Context(), abi.HTTPRequest{Method: "GET", URL: s.URL + "/admin"}, nil); problem == nil || problem.Code != abi.NotGranted {
+	if _, problem := g.HTTP(t.Context(), abi.HTTPRequest{Method: "GET", URL: s.URL + "/admin"}, nil); problem == nil || problem.Code != abi.NotGranted {
 		t.Errorf("a path that is not opened: %v", problem)
+	}
+	stored := g.Inline([]byte("{}"))
+	recording, err := stored.Load(t.Context(), nil, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	replay := grant.NewReplay(recording)
+	again, problem := replay.HTTP(t.Context(), asked, nil)
+	if problem != nil || again.Status != response.Status || !bytes.Equal(again.Body, response.Body) {
+		t.Errorf("played back it is %+v, %v", again, problem)
+	}
+	if _, problem := replay.HTTP(t.Context(), asked, nil); problem == nil || problem.Code != abi.BadHostCall {
+		t.Errorf("another request than the recorded one: %v", problem)
+	}
+}
+
+// A tool that says that it only reads passes the gate as one.
+func TestAReadSendsNothingThatMayWrite(t *testing.T) {
+	r, s := newRig(t), newShop(t)
+	s.call.Effect = abi.Read
+	g := s.grant()
+	r.want(r.run(g, call("http", fmt.Sprintf(`{"method":"POST","url":%q}`, s.URL+"/api/x"), "")), "problem 4010")
+	if _, problem := g.HTTP(t.Context(), abi.HTTPRequest{Method: "post", URL: s.URL + "/api/x"}, nil); problem == nil || problem.Code != abi.NotGranted {
+		t.Errorf("http_request: %v", problem)
+	}
+	if got := r.run(g, call("http", fmt.Sprintf(`{"url":%q}`, s.URL+"/api/x"), ""))[0]; got.Block == nil || s.hits.Load() != 1 {
+		t.Errorf("a GET gives %s, after %d requests", got, s.hits.Load())
 	}
 }
 
@@ -99,7 +129,7 @@ func TestAGuestIsRefusedWhatItsManifestDoesNotOpen(t *testing.T) {
 	if g.Failed() != nil {
 		t.Errorf("a server's failure counts as the host's: %v", g.Failed())
 	}
-	r.want(r.run(&grant.Grant{}, request(s.URL+"/api/x")), "problem 4010")
+	r.want(r.run(grant.For(grant.Config{}, grant.Call{}), request(s.URL+"/api/x")), "problem 4010")
 }
 
 func TestARequestIsOneObjectOfKnownMembers(t *testing.T) {
@@ -118,7 +148,7 @@ func TestARequestIsOneObjectOfKnownMembers(t *testing.T) {
 			}
 		})
 	}
-	if got := r.run(s.grant(), hostCall{Func: "http", Args: []string{"", ""}, Size: 16 << 20})[0]; got.String() != "problem 4009" {
+	if got := r.run(s.grant(), hostCall{Func: "http", Args: [][]byte{nil, nil}, Size: 16 << 20})[0]; got.String() != "problem 4009" {
 		t.Errorf("16 MiB gave %s", got)
 	}
 	if s.hits.Load() != 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -52,27 +53,17 @@ func kvWrites(view *state.View) []sandbox.Function {
 	}
 }
 
-// kvNoWrites stand in for kvWrites where a tool's effect is read: the
-// manifest's word is what the gate went by.
-func kvNoWrites() []sandbox.Function {
-	var functions []sandbox.Function
-	for _, name := range []string{abi.FuncKVPut, abi.FuncKVDelete} {
-		functions = append(functions, sandbox.Function{Name: name, Call: func(context.Context, [][]byte) ([]byte, *abi.Problem) {
-			return nil, abi.NewProblem(abi.NotGranted, "%s is not granted to a tool whose effect is read", name).
-				WithHint("declare the tool's effect as write in skill.yaml")
-		}})
+// decode reads the JSON argument of a host function: one object of bounded
+// size. Unknown members are refused, so that a newer guest's wish is not
+// silently dropped.
+func decode[T any](function string, raw []byte) (v T, problem *abi.Problem) {
+	if abi.Size(len(raw)) > abi.ArgumentBytes {
+		return v, abi.NewProblem(abi.BadHostCall, "%s: its JSON argument has %d bytes; at most %s are read", function, len(raw), abi.ArgumentBytes)
 	}
-	return functions
-}
-
-// decode reads the JSON argument of a host function; unknown members are
-// refused, so that a newer guest's wish is not silently dropped.
-func decode[T any](function string, raw []byte) (T, *abi.Problem) {
-	var v T
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	err := d.Decode(&v)
-	if _, more := d.Token(); err != nil || more != io.EOF {
+	if _, more := d.Token(); err != nil || more != io.EOF || bytes.TrimLeft(raw, " \t\r\n")[0] != '{' || !utf8.Valid(raw) {
 		return v, abi.NewProblem(abi.BadHostCall, "%s: its argument is not the JSON it should be", function)
 	}
 	return v, nil

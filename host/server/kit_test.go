@@ -17,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/agent"
 	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
@@ -96,7 +97,7 @@ func serverOver(t *testing.T, store *state.Store, m model.Provider, cfg Config) 
 	if cfg.Agent == nil {
 		cfg.Agent = agent.New(agent.Config{
 			Store: store, Model: m, Releases: release.NewSet(nil, nil),
-			Dispatch: dispatch.New(dispatch.Config{Store: store}),
+			Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: store}}),
 		})
 	}
 	s := New(cfg)

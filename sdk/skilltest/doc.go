@@ -22,9 +22,10 @@
 //     fit is answered with the 4xxx problem of the host.
 //  2. An invocation is made: a fresh id, a fresh key for a write, the clock,
 //     tenant, locale, state and facts that the options say.
-//  3. The kv namespace is copied, and the handler runs on the copy.
+//  3. The kv namespace, files, blobs and memories are copied, and the handler
+//     runs on the copy.
 //  4. The result is checked against the output schema, and the state that it
 //     writes against the declaration; what does not fit is answered with the
 //     problem of the host.
-//  5. If the reply is OK, the copy becomes the namespace; else it is dropped.
+//  5. If the reply is OK, the copy takes their place; else it is dropped.
 package skilltest

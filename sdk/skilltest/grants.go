@@ -23,6 +23,11 @@ type grants struct {
 	bytes      abi.Size // written in all
 	calls      int
 	movedBytes abi.Size
+
+	room     *room                // a copy
+	recalled []abi.Memory         // what there was when the call began
+	reports  []abi.ProgressReport // of the call
+	used     used
 }
 
 func (g *grants) KVGet(key string) ([]byte, bool, error) {

@@ -21,6 +21,8 @@ type Host struct {
 	schemas  map[string]schemas
 	settings settings
 	kv       map[string][]byte
+	room     *room
+	reports  []abi.ProgressReport
 	calls    int
 }
 
@@ -32,7 +34,7 @@ func New(t testing.TB, options ...Option) *Host {
 	if err != nil {
 		t.Fatalf("the skill cannot be described: %v", err)
 	}
-	h := &Host{t: t, kv: map[string][]byte{}, settings: defaults()}
+	h := &Host{t: t, kv: map[string][]byte{}, room: newRoom(), settings: defaults()}
 	if err := json.Unmarshal(described, &h.manifest); err != nil {
 		t.Fatalf("the skill's manifest cannot be read: %v", err)
 	}
@@ -106,18 +108,19 @@ func (h *Host) invocation(tool, args string, s settings) abi.Invocation {
 
 func (h *Host) invoke(in abi.Invocation) abi.Reply {
 	h.t.Helper()
-	g := &grants{manifest: h.manifest, write: h.writes(in.Tool), kv: maps.Clone(h.kv), t: h.t}
+	g := &grants{manifest: h.manifest, write: h.writes(in.Tool), kv: maps.Clone(h.kv), room: h.room.clone(), recalled: h.room.memories, t: h.t}
 	var reply abi.Reply
 	if err := json.Unmarshal(sdk.Invoke(h.encode(in), g), &reply); err != nil {
 		h.t.Fatalf("%s: the reply is not an envelope: %v", in.Tool, err)
 	}
+	h.reports = append(h.reports, g.reports...)
 	if !reply.OK {
 		return reply
 	}
 	if p := h.verify(in.Tool, reply); p != nil {
 		return abi.Reply{Problem: p}
 	}
-	h.kv = g.kv
+	h.kv, h.room = g.kv, g.room
 	return reply
 }
 

@@ -1,0 +1,245 @@
+package blob
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// Timeout bounds one operation where its context does not: a remote store that
+// hangs must not hold a call or a purge for ever.
+const Timeout = 60 * time.Second
+
+// storedType is every object's type in the bucket. A browser that is led to the
+// bucket must not show what a guest wrote as a page.
+const storedType = "application/octet-stream"
+
+// A Store keeps blobs in one bucket. It is safe for concurrent use.
+//
+// A blob that is not the session's is NotFound, whether it exists or not.
+// Failures of the bucket are StoreFailure; they may be tried again.
+type Store struct {
+	bucket  *blob.Bucket
+	timeout time.Duration
+}
+
+// An Info describes a blob.
+type Info struct {
+	abi.BlobInfo
+	Size int64 // bytes
+}
+
+// NewID draws an id that nobody can guess.
+func NewID() string {
+	var random [20]byte
+	rand.Read(random[:]) // never fails
+	return idPrefix + hex.EncodeToString(random[:])
+}
+
+const (
+	idPrefix = "blob_"
+	idDigits = 40
+)
+
+// Put writes a blob of a session and gives its id. Every Put makes a new one.
+func (s *Store) Put(ctx context.Context, ref host.SessionRef, info abi.BlobInfo, data []byte) (string, error) {
+	id := NewID()
+	if err := s.PutAs(ctx, ref, id, info, data); err != nil {
+		return "", err
+	}
+	return id, nil
+}
+
+// PutAs is Put with an id that NewID has drawn: for who must tell it before the
+// blob is written. It may be repeated with the same bytes.
+func (s *Store) PutAs(ctx context.Context, ref host.SessionRef, id string, info abi.BlobInfo, data []byte) error {
+	const op = "blob.Put"
+	key, problem := keyOf(ref, id)
+	if problem == nil {
+		problem = abi.CheckBlob(info, len(data))
+	}
+	if problem != nil {
+		return host.Fail(op, problem, nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	meta := map[string]string{metaType: info.Type, metaName: info.Name}
+	maps.DeleteFunc(meta, func(_, value string) bool { return value == "" }) // not every bucket keeps an empty one
+	if err := s.bucket.WriteAll(ctx, key, data, &blob.WriterOptions{ContentType: storedType, Metadata: meta}); err != nil {
+		return failure(ctx, op, "the blob cannot be written", err)
+	}
+	return nil
+}
+
+// Names of an object's metadata.
+const (
+	metaType = "sluice-type"
+	metaName = "sluice-name"
+)
+
+// Read gives a part of a blob: length bytes from offset on, or to the end where
+// length is 0 or there are fewer. More than abi.BlobReadBytes is QuotaReached, an
+// offset behind the end OutOfBounds.
+func (s *Store) Read(ctx context.Context, ref host.SessionRef, id string, offset, length int64) ([]byte, error) {
+	const op = "blob.Read"
+	key, problem := keyOf(ref, id)
+	if problem == nil {
+		problem = abi.BlobRange{Offset: offset, Length: length}.Check()
+	}
+	if problem != nil {
+		return nil, host.Fail(op, problem, nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	data, size, err := s.read(ctx, key, offset, length)
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return nil, host.Fail(op, NotThere(id), nil)
+	case err != nil:
+		return s.atEnd(ctx, op, ref, id, offset, err)
+	case offset > size:
+		return nil, host.Fail(op, Behind(offset, size), nil)
+	case abi.Size(len(data)) > abi.BlobReadBytes:
+		return nil, host.Fail(op, abi.BlobRange{Length: size - offset}.Check(), nil)
+	}
+	return data, nil
+}
+
+// read gives the part, and one byte more than may be read where it is too long.
+func (s *Store) read(ctx context.Context, key string, offset, length int64) (data []byte, size int64, err error) {
+	if length == 0 {
+		length = int64(abi.BlobReadBytes) + 1
+	}
+	r, err := s.bucket.NewRangeReader(ctx, key, offset, length, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err = io.ReadAll(io.LimitReader(r, length))
+	return data, r.Size(), errors.Join(err, r.Close())
+}
+
+// atEnd is the end of a read that failed. Some buckets refuse a range that
+// begins at the end or behind it, which is no failure.
+func (s *Store) atEnd(ctx context.Context, op string, ref host.SessionRef, id string, offset int64, cause error) ([]byte, error) {
+	info, err := s.Stat(ctx, ref, id)
+	switch {
+	case err != nil || offset < info.Size:
+		return nil, failure(ctx, op, "the blob cannot be read", errors.Join(cause, err))
+	case offset > info.Size:
+		return nil, host.Fail(op, Behind(offset, info.Size), nil)
+	}
+	return []byte{}, nil
+}
+
+func Behind(offset, size int64) *abi.Problem {
+	return abi.NewProblem(abi.OutOfBounds, "the blob has %d bytes, and the read begins at %d", size, offset).WithField("offset")
+}
+
+// NotThere is the problem of an id that names no blob of the session.
+func NotThere(id string) *abi.Problem {
+	return abi.NewProblem(abi.NotFound, "the session has no blob %.60q", id).WithField("id").WithHint("use an id that a call of this session gave")
+}
+
+// Stat tells about a blob.
+func (s *Store) Stat(ctx context.Context, ref host.SessionRef, id string) (Info, error) {
+	const op = "blob.Stat"
+	key, problem := keyOf(ref, id)
+	if problem != nil {
+		return Info{}, host.Fail(op, problem, nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	a, err := s.bucket.Attributes(ctx, key)
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return Info{}, host.Fail(op, NotThere(id), nil)
+	case err != nil:
+		return Info{}, failure(ctx, op, "the blob cannot be looked up", err)
+	}
+	return Info{BlobInfo: abi.BlobInfo{Type: a.Metadata[metaType], Name: a.Metadata[metaName]}, Size: a.Size}, nil
+}
+
+// Delete removes a blob; one that is not there is no error.
+func (s *Store) Delete(ctx context.Context, ref host.SessionRef, id string) error {
+	const op = "blob.Delete"
+	key, problem := keyOf(ref, id)
+	if problem != nil {
+		return host.Fail(op, problem, nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		return failure(ctx, op, "the blob cannot be removed", err)
+	}
+	return nil
+}
+
+// PurgeSession removes all blobs of a session. It may be repeated, and must be
+// where it fails. What is written meanwhile may stay.
+func (s *Store) PurgeSession(ctx context.Context, ref host.SessionRef) error {
+	const op = "blob.PurgeSession"
+	if err := ref.Valid(); err != nil {
+		return host.Fail(op, abi.NewProblem(abi.BadValue, "%v", err), nil)
+	}
+	objects := s.bucket.List(&blob.ListOptions{Prefix: prefixOf(ref)})
+	for {
+		object, err := objects.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = s.bucket.Delete(ctx, object.Key)
+		}
+		if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return failure(ctx, op, "the session's blobs cannot be removed", err)
+		}
+	}
+}
+
+// Close ends the use of the bucket.
+func (s *Store) Close() error { return s.bucket.Close() }
+
+// keyOf gives the key of a blob in the bucket. What is no id of ours can name
+// no blob, and never becomes a part of a key.
+func keyOf(ref host.SessionRef, id string) (string, *abi.Problem) {
+	if err := ref.Valid(); err != nil {
+		return "", abi.NewProblem(abi.BadValue, "%v", err)
+	}
+	digits, ours := strings.CutPrefix(id, idPrefix)
+	if !ours || len(digits) != idDigits || strings.Trim(digits, "0123456789abcdef") != "" {
+		return "", NotThere(id)
+	}
+	return prefixOf(ref) + id, nil
+}
+
+// prefixOf gives what the keys of a session begin with: no text of a tenant's.
+// Lengths keep ids apart that are the same text when joined.
+func prefixOf(ref host.SessionRef) string {
+	h := sha256.New()
+	for _, id := range []string{string(ref.Tenant), string(ref.User), string(ref.Session)} {
+		fmt.Fprintf(h, "%d:%s", len(id), id)
+	}
+	return hex.EncodeToString(h.Sum(nil)) + "/"
+}
+
+// failure is a fault of the bucket, or the end of the caller's time; the cause
+// is for operators only.
+func failure(ctx context.Context, op, message string, cause error) error {
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return host.Fail(op, host.ProblemOf(err), cause)
+	}
+	return host.Fail(op, abi.NewProblem(abi.StoreFailure, "%s", message), cause)
+}

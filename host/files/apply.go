@@ -1,0 +1,267 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// A Change is what Apply has put on disk and may still take back. It holds the
+// lock of its session: end it, by Keep or by Undo, once and soon.
+type Change struct {
+	session *os.Root // nil where there was nothing to change
+	mu      *sync.Mutex
+	moved   []moved
+	touched map[string]bool // folders of which an entry changed
+}
+
+// A moved is one path that was changed on disk.
+type moved struct {
+	name  string
+	kept  string // where the old file is; empty where there was none
+	fresh bool   // there is a new one
+}
+
+// Apply puts the changes of the view on disk, durably, each file whole: all of
+// them, or none where it fails. StoreConflict means that a file is not any more
+// as a condition of the view asked for: run the call again with a new view.
+func (v *View) Apply(ctx context.Context) (*Change, error) {
+	const op = "files.Apply"
+	if len(v.changes) == 0 {
+		return &Change{}, nil
+	}
+	c := &Change{mu: v.store.lock(v.ref), touched: map[string]bool{}}
+	c.mu.Lock()
+	err := c.begin(v)
+	if err == nil {
+		err = c.apply(ctx, v.changes)
+	}
+	if err == nil {
+		return c, nil
+	}
+	if undone := c.Undo(); undone != nil {
+		err = errors.Join(err, undone)
+	}
+	if problem := host.ProblemOf(err); problem.Code == abi.StoreConflict || ctx.Err() != nil {
+		return nil, host.Fail(op, problem, err)
+	}
+	return nil, failure(op, "the session's files cannot be written", err)
+}
+
+// begin opens the session with an empty folder to work in.
+func (c *Change) begin(v *View) (err error) {
+	if c.session, err = v.store.makeSession(v.ref); err != nil {
+		return err
+	}
+	if err := c.session.RemoveAll(workFolder); err != nil {
+		return err
+	}
+	return c.session.Mkdir(workFolder, 0o700)
+}
+
+// apply stages all before it moves any; removals come first, so that a file
+// may become a folder.
+func (c *Change) apply(ctx context.Context, changes map[string]change) error {
+	names := slices.Sorted(maps.Keys(changes))
+	for i, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := c.verify(name, changes[name]); err != nil {
+			return err
+		}
+		if !changes[name].removed {
+			if err := c.stage(i, changes[name].data); err != nil {
+				return err
+			}
+		}
+	}
+	for _, removals := range []bool{true, false} {
+		for i, name := range names {
+			if changes[name].removed != removals {
+				continue
+			}
+			if err := c.move(i, name, changes[name].removed); err != nil {
+				return err
+			}
+		}
+	}
+	return c.sync()
+}
+
+// verify holds a condition against what is on disk by now. A file that has the
+// new bytes already is as good.
+func (c *Change) verify(name string, want change) error {
+	if want.onDisk == nil {
+		return nil
+	}
+	hash, err := c.hashOf(name)
+	if err != nil {
+		return err
+	}
+	if hash != *want.onDisk && hash != want.hash {
+		return abi.NewProblem(abi.StoreConflict, "the file %s was changed by another call", abi.EchoPath(name))
+	}
+	return nil
+}
+
+func (c *Change) hashOf(name string) (string, error) {
+	f, err := c.session.Open(path.Join(treeFolder, name))
+	if missing(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func staged(i int) string { return fmt.Sprintf("%s/new-%d", workFolder, i) }
+
+// stage writes a new file where nobody sees it, down to the disk.
+func (c *Change) stage(i int, data []byte) error {
+	f, err := c.session.OpenFile(staged(i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// move sets the old file aside and puts the new one in its place. Where the
+// file system has links, there is a file at any moment.
+func (c *Change) move(i int, name string, removed bool) error {
+	at, kept := path.Join(treeFolder, name), fmt.Sprintf("%s/old-%d", workFolder, i)
+	m := moved{name: name}
+	switch _, err := c.session.Lstat(at); {
+	case err == nil:
+		if removed || c.session.Link(at, kept) != nil {
+			if err := c.session.Rename(at, kept); err != nil {
+				return err
+			}
+		}
+		m.kept = kept
+	case !missing(err):
+		return err
+	}
+	c.moved = append(c.moved, m)
+	c.touched[path.Dir(at)] = true
+	if removed {
+		c.prune(path.Dir(at))
+		return nil
+	}
+	if err := c.session.MkdirAll(path.Dir(at), 0o700); err != nil {
+		return err
+	}
+	if err := c.session.Rename(staged(i), at); err != nil {
+		return err
+	}
+	c.moved[len(c.moved)-1].fresh = true
+	c.touched[path.Dir(at)] = true
+	return nil
+}
+
+// prune removes folders that have become empty.
+func (c *Change) prune(folder string) {
+	for folder != treeFolder && c.session.Remove(folder) == nil {
+		delete(c.touched, folder)
+		folder = path.Dir(folder)
+		c.touched[folder] = true
+	}
+}
+
+// sync makes the entries of the folders that changed durable. A file's bytes
+// have been since it was staged.
+func (c *Change) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil // it cannot sync a folder, and need not
+	}
+	for folder := range c.touched {
+		f, err := c.session.Open(folder)
+		if missing(err) {
+			continue // pruned
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Keep ends a change that stays. What it had set aside is dropped; where that
+// fails, the next change does it.
+func (c *Change) Keep() {
+	if c.mu == nil {
+		return
+	}
+	_ = c.session.RemoveAll(workFolder)
+	c.end()
+}
+
+// Undo takes a change back. An error says that some of it is still there.
+func (c *Change) Undo() error {
+	if c.mu == nil {
+		return nil
+	}
+	defer c.end()
+	if c.session == nil {
+		return nil
+	}
+	var errs []error
+	for _, m := range slices.Backward(c.moved) {
+		errs = append(errs, c.putBack(m))
+	}
+	if err := errors.Join(append(errs, c.sync())...); err != nil {
+		return failure("files.Undo", "a change of the session's files could not be taken back", err)
+	}
+	return nil
+}
+
+func (c *Change) putBack(m moved) error {
+	at := path.Join(treeFolder, m.name)
+	if m.kept != "" {
+		if err := c.session.MkdirAll(path.Dir(at), 0o700); err != nil {
+			return err
+		}
+		return c.session.Rename(m.kept, at)
+	}
+	if m.fresh {
+		if err := c.session.Remove(at); err != nil {
+			return err
+		}
+		c.prune(path.Dir(at))
+	}
+	return nil
+}
+
+// end gives the session back.
+func (c *Change) end() {
+	if c.session != nil {
+		_ = c.session.Close() // nothing is written through it
+	}
+	c.mu.Unlock()
+	c.mu = nil
+}

@@ -1,0 +1,110 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// Bounds of a session's folder. They keep one listing of it in the memory and
+// the time of one call.
+const (
+	MaxFiles = abi.SessionFiles     // a listing takes some ten milliseconds
+	MaxBytes = abi.SessionFileBytes // of all files
+)
+
+// lockStripes bounds the locks of a store; sessions that share one wait for
+// each other while changes are applied, and not otherwise.
+const lockStripes = 256
+
+// A Store keeps the folders of all sessions below one folder. It is safe for
+// concurrent use.
+type Store struct {
+	root  *os.Root
+	seed  maphash.Seed
+	locks [lockStripes]sync.Mutex // by session, held from Apply to Keep or Undo
+}
+
+// Open opens the store in a folder and makes the folder where there is none.
+func Open(root string) (*Store, error) {
+	const op = "files.Open"
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the folder for files cannot be made"), err)
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the folder for files cannot be opened"), err)
+	}
+	return &Store{root: r, seed: maphash.MakeSeed()}, nil
+}
+
+// Close ends the use of the store.
+func (s *Store) Close() error { return s.root.Close() }
+
+// PurgeSession removes everything that a session has here. It may be repeated.
+func (s *Store) PurgeSession(_ context.Context, ref host.SessionRef) error {
+	const op = "files.PurgeSession"
+	if err := ref.Valid(); err != nil {
+		return host.Fail(op, abi.NewProblem(abi.BadValue, "%v", err), nil)
+	}
+	mu := s.lock(ref)
+	mu.Lock()
+	defer mu.Unlock()
+	if err := s.root.RemoveAll(folderOf(ref)); err != nil {
+		return failure(op, "the session's files cannot be removed", err)
+	}
+	return nil
+}
+
+func (s *Store) lock(ref host.SessionRef) *sync.Mutex {
+	return &s.locks[maphash.Comparable(s.seed, ref)%lockStripes]
+}
+
+// openSession opens a session's folder; an error that is fs.ErrNotExist means
+// that it has none.
+func (s *Store) openSession(ref host.SessionRef) (*os.Root, error) {
+	return s.root.OpenRoot(folderOf(ref))
+}
+
+// makeSession opens a session's folder and makes it where there is none.
+func (s *Store) makeSession(ref host.SessionRef) (*os.Root, error) {
+	folder := folderOf(ref)
+	if err := s.root.MkdirAll(filepath.Join(folder, treeFolder), 0o700); err != nil {
+		return nil, err
+	}
+	return s.root.OpenRoot(folder)
+}
+
+// The parts of a session's folder.
+const (
+	treeFolder = "files" // what the session sees
+	workFolder = "work"  // what is on its way in, and what is set aside until a call is settled
+)
+
+// folderOf gives a session's folder below the root. Lengths keep ids apart
+// that are the same text when joined.
+func folderOf(ref host.SessionRef) string {
+	h := sha256.New()
+	for _, id := range []string{string(ref.Tenant), string(ref.User), string(ref.Session)} {
+		fmt.Fprintf(h, "%d:%s", len(id), id)
+	}
+	name := hex.EncodeToString(h.Sum(nil))
+	return filepath.Join(name[:2], name)
+}
+
+// failure is a fault of the disk; the cause is for operators only.
+func failure(op, message string, cause error) error {
+	return host.Fail(op, abi.NewProblem(abi.StoreFailure, "%s", message), cause)
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,4 +1,0 @@
-package grant
-
-// HTTPFunctions is for the tests, which run it in the real sandbox.
-var HTTPFunctions = httpFunctions
