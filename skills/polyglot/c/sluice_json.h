@@ -323,11 +323,26 @@ static inline bool sluice_int_of(sluice_value v, int64_t *number) {
 	return true;
 }
 
-// sluice_number_of reads any number; of any other value it gives false.
+// sluice_number_of reads any number; of any other value it gives false. What
+// people write, up to 15 digits and a few decimals, takes one exact division;
+// the rest is left to strtod, which takes a thousand times as long.
 static inline bool sluice_number_of(sluice_value v, double *number) {
+	static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 	if (v.at == NULL || (*v.at != '-' && !sluice_is_digit(v.at, v.end)))
 		return false;
-	*number = strtod(v.at, NULL); // something that is no number, or the block's NUL, stands behind it
+	const char *p = v.at + (*v.at == '-'), *point = NULL;
+	int64_t digits = 0;
+	for (; v.end - v.at <= 16 && p < v.end && (*p == '.' || sluice_is_digit(p, v.end)); p++) {
+		if (*p == '.')
+			point = p;
+		else
+			digits = digits * 10 + (*p - '0');
+	}
+	ptrdiff_t decimals = point == NULL ? 0 : v.end - point - 1;
+	if (p == v.end && decimals <= 6)
+		*number = (double)(*v.at == '-' ? -digits : digits) / tens[decimals];
+	else
+		*number = strtod(v.at, NULL); // something that is no number, or the block's NUL, stands behind it
 	return true;
 }
 
