@@ -172,7 +172,7 @@ func assemblyScriptBuild(ctx context.Context, l language, dir, module string) er
 // stack comes first in memory, so that one that overflows traps and does not
 // run into the data.
 func cBuild(ctx context.Context, l language, dir, module string) error {
-	args := []string{"--target=wasm32-wasi", "-mexec-model=reactor", "-O2", "-Wall", "-Wextra", "-Wl,--strip-all", "-Wl,--stack-first", "-o", module}
+	args := []string{"--target=wasm32-wasi", "-mexec-model=reactor", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-Wl,--strip-all", "-Wl,--stack-first", "-o", module}
 	for _, name := range sources(dir, l.mark) {
 		args = append(args, "./"+name) // a file whose name begins with - is no option
 	}

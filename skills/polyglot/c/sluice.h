@@ -123,7 +123,7 @@ static inline void sluice_output(sluice_text t) { sluice_env_output_set(sluice_b
 
 // A sluice_call is the call that a handler serves.
 typedef struct {
-	sluice_value invocation, args;
+	sluice_value abi, tool, args, call, state_read; // of the invocation
 	sluice_json data;     // write the tool's data here: one JSON value
 	sluice_json state;    // and here, if at all, a merge patch of state keys as one object
 	sluice_text preview;  // and here, if at all, one line for the model
@@ -205,10 +205,10 @@ static inline void sluice_args_are(sluice_call *call, ...) {
 }
 
 // sluice_now gives the host's clock at the call's start, as RFC 3339 in UTC.
-static inline sluice_text sluice_now(sluice_call *call) { return sluice_text_of(sluice_member(sluice_member(call->invocation, "call"), "now")); }
+static inline sluice_text sluice_now(sluice_call *call) { return sluice_text_of(sluice_member(call->call, "now")); }
 
 // sluice_state gives a key of the session state that the manifest may read.
-static inline sluice_value sluice_state(sluice_call *call, const char *key) { return sluice_member(sluice_member(call->invocation, "state"), key); }
+static inline sluice_value sluice_state(sluice_call *call, const char *key) { return sluice_member(call->state_read, key); }
 
 // sluice_other_form is how a record that cannot be used ends a call.
 static inline void sluice_other_form(sluice_call *call, sluice_text what) {
@@ -357,21 +357,33 @@ static inline void sluice_unknown_tool(sluice_call *call, sluice_text name) {
 	sluice_refuse(call, SLUICE_UNKNOWN_TOOL, "", SLUICE_JOIN(skill, SLUICE_TEXT(" has no tool "), sluice_written(&quoted)));
 }
 
+// sluice_read_invocation finds the parts of an invocation in one walk.
+static inline void sluice_read_invocation(sluice_call *call, sluice_value invocation) {
+	const struct {
+		const char *name;
+		sluice_value *part;
+	} parts[] = {{"abi", &call->abi}, {"tool", &call->tool}, {"args", &call->args}, {"call", &call->call}, {"state", &call->state_read}};
+	for (sluice_cursor c = {.of = invocation}; sluice_each(&c);)
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+			if (sluice_equal(c.name, sluice_c_text(parts[i].name)))
+				*parts[i].part = c.value;
+}
+
 static inline void sluice_run(sluice_call *call, const sluice_tool *tools, size_t count) {
 	bool found;
 	int64_t version = 0;
-	call->invocation = sluice_parse(sluice_input(), &found);
-	if (!sluice_is_object(call->invocation)) {
+	sluice_value invocation = sluice_parse(sluice_input(), &found);
+	if (!sluice_is_object(invocation)) {
 		sluice_refuse(call, SLUICE_NOT_JSON, "", SLUICE_TEXT("the invocation is not an envelope that this skill reads"));
 		return;
 	}
-	if (!sluice_int_of(sluice_member(call->invocation, "abi"), &version) || version != SLUICE_VERSION) {
+	sluice_read_invocation(call, invocation);
+	if (!sluice_int_of(call->abi, &version) || version != SLUICE_VERSION) {
 		sluice_refuse(call, SLUICE_BAD_ARGUMENTS, "", SLUICE_JOIN(SLUICE_TEXT("the invocation has version "), sluice_decimal(version),
 			SLUICE_TEXT(" of the contract; this skill speaks version "), sluice_decimal(SLUICE_VERSION)));
 		return;
 	}
-	call->args = sluice_member(call->invocation, "args");
-	sluice_text name = sluice_text_of(sluice_member(call->invocation, "tool"));
+	sluice_text name = sluice_text_of(call->tool);
 	for (size_t i = 0; i < count; i++)
 		if (sluice_equal(name, sluice_c_text(tools[i].name))) {
 			tools[i].serve(call);

@@ -32,7 +32,7 @@ typedef struct {
 static inline void *sluice_alloc(size_t size) {
 	void *p = malloc(size > 0 ? size : 1);
 	if (p == NULL)
-		abort(); // the host answers that the call needs too much memory, or traps
+		abort(); // a trap, or the call's memory limit: the host tells which
 	return p;
 }
 
