@@ -9,9 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
@@ -25,15 +23,22 @@ const (
 	moduleFile   = "skill.wasm"
 )
 
-// buildSkill builds the Go skill in dir with the standard toolchain, asks the
-// module for its manifest, validates it, and writes skill.wasm and skill.yaml
-// to out. The same source gives the same bytes in any folder.
+// buildSkill builds the skill in dir with the compiler of its language, asks
+// the module for its manifest, validates it, and writes skill.wasm and
+// skill.yaml to out. The same source gives the same bytes in any folder.
 func (p *program) buildSkill(ctx context.Context, sb *sandbox.Sandbox, dir, out string) (*manifest.Skill, error) {
-	module := filepath.Join(out, moduleFile)
-	if err := p.step("building "+dir, func() error { return goBuild(ctx, dir, module) }); err != nil {
+	l, err := languageOf(dir)
+	if err != nil {
 		return nil, err
 	}
-	wasm, err := os.ReadFile(module)
+	module, err := filepath.Abs(filepath.Join(out, moduleFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := p.step("building "+dir, func() error { return l.build(ctx, l, dir, module) }); err != nil {
+		return nil, err
+	}
+	wasm, err := readBounded(module, int64(abi.ModuleBytesCeiling))
 	if err != nil {
 		return nil, err
 	}
@@ -73,29 +78,6 @@ func copyGuide(guide, dir, out string) error {
 	return os.WriteFile(filepath.Join(out, guide), text, 0o644)
 }
 
-func goBuild(ctx context.Context, dir, module string) error {
-	module, err := filepath.Abs(module)
-	if err != nil {
-		return err
-	}
-	if sources, err := filepath.Glob(filepath.Join(dir, "*.go")); err != nil || len(sources) == 0 {
-		return host.Fail("build", abi.NewProblem(abi.NotFound, "%s has no Go source", dir).
-			WithHint("give the folder of a skill's main package"), err)
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", module, ".")
-	build.Dir = dir
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	text, err := build.CombinedOutput()
-	if errors.Is(err, exec.ErrNotFound) {
-		return host.Fail("build", abi.NewProblem(abi.Unavailable, "the go command was not found").
-			WithHint("install Go 1.26 or newer and put it on the PATH"), nil)
-	}
-	if err != nil {
-		return host.Fail("build", abi.NewProblem(abi.BadArguments, "%s does not build:\n%s", dir, strings.TrimSpace(string(text))), nil)
-	}
-	return nil
-}
-
 // describe asks a module for its manifest.
 func describe(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) (*manifest.Skill, error) {
 	module, err := sb.Load(ctx, wasm, abi.CeilingLimits())
@@ -117,10 +99,11 @@ func describe(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) (*manifest.
 	return manifest.Compile(m)
 }
 
-// loadDir gives the skill in a folder: built from its Go source if it has any,
-// else from its skill.yaml and module.
+// loadDir gives the skill in a folder: built from its source if it has any, else
+// from its skill.yaml and module.
 func (p *program) loadDir(ctx context.Context, sb *sandbox.Sandbox, dir string) (*manifest.Skill, []byte, error) {
-	if sources, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(sources) > 0 {
+	_, noSource := languageOf(dir)
+	if noSource == nil {
 		out, err := os.MkdirTemp("", "sluice-build-")
 		if err != nil {
 			return nil, nil, err
@@ -133,8 +116,11 @@ func (p *program) loadDir(ctx context.Context, sb *sandbox.Sandbox, dir string) 
 		wasm, err := os.ReadFile(filepath.Join(out, moduleFile))
 		return skill, wasm, err
 	}
+	if host.ProblemOf(noSource).Code != abi.NotFound {
+		return nil, nil, noSource
+	}
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, host.Fail("load", abi.NewProblem(abi.NotFound, "%s has neither Go source nor %s", dir, manifestFile).
+		return nil, nil, host.Fail("load", abi.NewProblem(abi.NotFound, "%s has neither source nor %s", dir, manifestFile).
 			WithHint("give a skill's source folder, or the folder that `sluice skill build` wrote"), nil)
 	}
 	skill, err := manifest.Load(os.DirFS(dir), manifestFile)

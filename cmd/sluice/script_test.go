@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 // skills are the sources that the scripts build; the same source gives the
 // same bytes, so what is warmed here is what the scripts load.
-var skills = []string{"skills/shop/catalog", "skills/shop/coupons", "skills/shop/pricing", "skills/shop/stage", "skills/airline"}
+var skills = []string{"skills/shop/catalog", "skills/shop/coupons", "skills/shop/pricing", "skills/shop/stage", "skills/airline", "skills/polyglot/go"}
 
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../..")
@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 	for _, skill := range skills {
 		sandboxtest.Warm(t, sandboxtest.Build(t, skill))
 	}
+	packages := sandboxtest.Packages(t, "skills/polyglot/assemblyscript")
 	shared := filepath.Join(root, "..", "shared")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -43,6 +44,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SHARED", shared)
 			e.Setenv("SLUICE_HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SLUICE_COMPILED", sandboxtest.CacheDir(t))
+			e.Setenv("PACKAGES", packages)
+			e.Setenv("CARGO_HOME", filepath.Join(e.WorkDir, "cargo"))
+			e.Setenv("CARGO_TARGET_DIR", filepath.Join(sandboxtest.CacheDir(t), "cargo"))
 			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY"} {
 				e.Setenv(name, goEnv(t, name))
 			}

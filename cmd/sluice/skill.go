@@ -24,8 +24,20 @@ func (p *program) skillCommand() *cobra.Command {
 func (p *program) skillBuildCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
-		Use: "build DIR", Short: "Build a Go skill: skill.wasm, and skill.yaml from its code", Args: cobra.ExactArgs(1),
-		Example: "  sluice skill build skills/shop/pricing\n  sluice skill build . --out dist",
+		Use: "build DIR", Short: "Build a skill in Go, Rust, AssemblyScript or C: skill.wasm, and skill.yaml from its code", Args: cobra.ExactArgs(1),
+		Long: `Compiles the skill in DIR, asks the module what it is (its export sluice_describe), checks
+that, and writes skill.wasm and skill.yaml. What lies in DIR tells the language:
+
+  *.go               Go, with the package sdk      needs Go 1.26 or newer
+  Cargo.toml         Rust, a library of cdylib     needs cargo and rustc with ` + rustTarget + `
+  assembly/index.ts  AssemblyScript                needs Node, and DIR/node_modules from npm ci --ignore-scripts
+  *.c                C over wasi-libc              needs clang, lld, wasi-libc and compiler-rt for wasm32
+
+Only these compilers run. Nothing is downloaded: a crate or a package that is missing is
+yours to fetch first. Where several Rusts are installed, the first on the PATH that has the
+target is taken. AssemblyScript takes its options from DIR/asconfig.json if there is one.
+skills/polyglot has one skill in each language to begin from.`,
+		Example: "  sluice skill build skills/shop/pricing\n  sluice skill build skills/polyglot/rust --out dist\n  sluice skill build . --out dist",
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
 				out = args[0]

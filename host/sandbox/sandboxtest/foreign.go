@@ -31,6 +31,27 @@ func BuildAssemblyScript(t testing.TB, dir string) []byte {
 	return foreign(t, dir, compileAssemblyScript)
 }
 
+// Packages gives the node_modules of a folder's package-lock.json, with the
+// folder named from the repository's root. They lie in the shared folder and
+// are put there by the first test that asks.
+func Packages(t testing.TB, dir string) string {
+	t.Helper()
+	root, cache, err := folders()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(cache, "build.lock")).Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	packages, err := install(filepath.Join(root, dir), cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(packages, "node_modules")
+}
+
 // compile makes a module from a source folder into a file; cache is the shared
 // folder.
 type compile func(dir, out, cache string) error
