@@ -173,7 +173,10 @@ func (g *tongue) checkFuel(t *testing.T, key string, values ...int64) {
 // and dropped.
 func (p *polyglot) call(t *testing.T, m *sandbox.Module, tenant host.TenantID, input []byte, effect abi.Effect) (polyResult, int64) {
 	t.Helper()
-	g := grant.For(p.store, abi.Capabilities{KV: &abi.KVAccess{Namespace: "shop"}}, effect, tenant, nil)
+	g := grant.For(grant.Config{Store: p.store}, grant.Call{
+		Session: host.SessionRef{Tenant: tenant, User: "mia", Session: "s"}, Effect: effect,
+		Capabilities: abi.Capabilities{KV: &abi.KVAccess{Namespace: "shop"}},
+	})
 	res := m.Call(t.Context(), sandbox.Request{Export: abi.ExportInvoke, Input: input, Functions: g.Functions})
 	if res.Problem != nil {
 		t.Fatalf("%s ends in %v\n%v", input, res.Problem, res.Logs)
