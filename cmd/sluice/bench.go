@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/rewrite"
 	"github.com/sluicehq/sluice/host/sandbox"
 )
 
@@ -147,12 +149,18 @@ func (p *program) bench(ctx context.Context, slots *sandbox.Sandbox, wasm []byte
 	if err != nil {
 		return err
 	}
-	peers, err := p.benchPeer(ctx, wasm, limits, t, calls)
-	if err != nil {
-		return err
+	peers, noPeer := p.benchPeer(ctx, wasm, limits, t, calls)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if p.json {
-		p.print(map[string]any{"tool": t.tool, "restored": ours, "fresh": each, "reference_fresh": peers[0], "reference_reused": peers[1]})
+		result := map[string]any{"tool": t.tool, "restored": ours, "fresh": each}
+		if noPeer == nil {
+			result["reference_fresh"], result["reference_reused"] = peers[0], peers[1]
+		} else {
+			result["reference"] = noPeer.Error()
+		}
+		p.print(result)
 		return nil
 	}
 	w := p.stdout
@@ -163,6 +171,10 @@ func (p *program) bench(ctx context.Context, slots *sandbox.Sandbox, wasm []byte
 		fmt.Fprintf(w, "%d calls, %s: p50 %v, %.1f times as long\n", m.Calls, how, m.P50, float64(m.P50)/float64(ours.P50))
 	}
 	beside(each, "each in a fresh instance")
+	if noPeer != nil {
+		fmt.Fprintf(w, "no comparison with the reference host: %v\n", noPeer)
+		return nil
+	}
 	beside(peers[0], "each in a fresh instance of the reference host")
 	beside(peers[1], "all in one instance of the reference host, which keeps what the calls leave")
 	if peers[0].Answer != ours.Answer {
@@ -172,9 +184,18 @@ func (p *program) bench(ctx context.Context, slots *sandbox.Sandbox, wasm []byte
 }
 
 // benchPeer measures the reference host: fresh instances, and one that is used
-// for all calls.
+// for all calls. An error says why there is nothing to compare with.
 func (p *program) benchPeer(ctx context.Context, wasm []byte, limits abi.Limits, t trial, calls int) (both [2]measured, err error) {
-	err = p.step("compiling the module for the reference host", func() error {
+	info, err := rewrite.Inspect(wasm)
+	if err != nil {
+		return both, err
+	}
+	for _, im := range info.Imports {
+		if slices.Contains(abi.BlockFuncs(), im.Name) {
+			return both, errors.New("it cannot copy blocks for a guest; build the skill with --any-host")
+		}
+	}
+	err = p.step("measuring the reference host", func() error {
 		peer, err := newPeer(ctx, wasm, limits, t)
 		if err != nil {
 			return err
