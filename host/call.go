@@ -20,6 +20,10 @@ type Call struct {
 	Input   int    // ordinal of the user input that the call serves, from 1
 	Ordinal int    // earlier successes of the same tool and arguments for that input
 
+	// Timeout shrinks the deadline that the skill's limits give to each attempt;
+	// 0, and more than that deadline, leave it.
+	Timeout time.Duration
+
 	// Progress gets the call's reports while it runs, some each second at most;
 	// nil drops them. It must not block.
 	Progress func(abi.ProgressReport)

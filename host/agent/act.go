@@ -89,7 +89,7 @@ func (t *turn) together(ctx context.Context, group []openCall) []host.Outcome {
 func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 	call := host.Call{
 		ID: t.callID(c), Session: t.session.Ref, Live: t.session.Live, Locale: t.session.Locale,
-		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c),
+		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c), Timeout: t.Timeout,
 	}
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})

@@ -38,6 +38,7 @@ type Config struct {
 	Steps    int           // model answers in one turn
 	Parallel int           // reads at once; MaxCalls at most
 	Batch    time.Duration // for the calls of one answer together
+	Timeout  time.Duration // of one call's attempt; shrinks what its skill's limits allow
 	Now      func() time.Time
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,6 +164,19 @@ func TestEndlessWorkEndsAtItsDeadline(t *testing.T) {
 		o := g.do("misbehave", `{"how":"`+how+`"}`)
 		if o.Problem == nil || o.Problem.Code != abi.Deadline || o.Attempts != 4 || g.stored("dirt") != "" {
 			t.Errorf("%s ended as %+v with %v after %d attempts", how, o, o.Problem, o.Attempts)
+		}
+	}
+}
+
+// F27: a time-out of the caller's shrinks what the skill's limits allow, and
+// never makes it more.
+func TestATimeoutOnlyShrinksTheDeadline(t *testing.T) {
+	g := newGate(t, deadline(300*time.Millisecond))
+	for timeout, want := range map[time.Duration]string{20 * time.Millisecond: "its deadline is 20ms", time.Hour: "its deadline is 300ms", -1: "its deadline is 300ms"} {
+		c := call("misbehave", `{"how":"loop"}`)
+		c.ID, c.Timeout = host.CallIDFor(session, int(timeout/time.Millisecond)+1, 9), timeout
+		if o := g.d.Do(context.Background(), g.catalog, c); o.Problem == nil || o.Problem.Code != abi.Deadline || !strings.Contains(o.Problem.Message, want) {
+			t.Errorf("with %v it ended with %v, want %q", timeout, o.Problem, want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (f *flight) run(ctx context.Context) *abi.Problem {
 	})
 	result := f.entry.Release.Module.Call(ctx, sandbox.Request{
 		Tenant: f.call.Session.Tenant, Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions, HTTP: f.grant.HTTP,
-		Now: f.env.Now, Clock: skill.Capabilities.Clock,
+		Now: f.env.Now, Clock: skill.Capabilities.Clock, Deadline: max(0, f.call.Timeout),
 		Seed: sha256.Sum256([]byte(f.call.ID)), Random: skill.Capabilities.Random,
 	})
 	f.outcome.Usage.Add(result.Usage)
