@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"sync"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
