@@ -61,7 +61,7 @@ type call struct {
 
 func newCall(s *Sandbox, c *code, limits abi.Limits, req *Request) *call {
 	k := &call{sandbox: s, code: c, limits: limits, request: req, began: time.Now(), slice: s.slice}
-	k.kernel = newKernel(uint64(limits.Memory + limits.Input + limits.Output))
+	k.kernel = newKernel(uint64(kernelBytes(limits)))
 	k.logs.left = int(limits.Logs)
 	k.stdout = lineLog{book: &k.logs, level: LevelStdout}
 	k.stderr = lineLog{book: &k.logs, level: LevelStderr}
@@ -73,6 +73,10 @@ func newCall(s *Sandbox, c *code, limits abi.Limits, req *Request) *call {
 	k.clock, k.random = &k.startClock, startRandom()
 	return k
 }
+
+// kernelBytes is what the blocks of a call may have together: the input, the
+// output, and what goes to host functions and comes from them.
+func kernelBytes(l abi.Limits) abi.Size { return l.Memory + l.Input + l.Output }
 
 // callKey is under which host functions find the call that they serve.
 type callKey struct{}
@@ -102,7 +106,7 @@ func (c *call) run(ctx context.Context) Result {
 // useSlot runs the call in a slot, which is as new for the next one afterwards,
 // or is thrown away.
 func (c *call) useSlot() Result {
-	w := &waiter{code: c.code, tenant: c.request.Tenant, bytes: c.limits.Memory}
+	w := &waiter{code: c.code, tenant: c.request.Tenant, bytes: c.limits.Memory + kernelBytes(c.limits)}
 	if err := c.sandbox.pool.take(c.ctx, w); err != nil {
 		return Result{Problem: c.notServed(err)}
 	}

@@ -118,6 +118,6 @@
 //
 // Time in host functions is bounded by the deadline, not by fuel. The
 // memory of blocks is bounded for each call, by limits.memory, input and output
-// together, beside the guest's own; the pool counts it for idle slots only. A
-// trap loses what was used since the last check, at most a slice.
+// together, beside the guest's own. A trap loses what was used since the last
+// check, at most a slice.
 package sandbox

@@ -53,14 +53,15 @@ type PoolConfig struct {
 	// a call may wait for its host functions.
 	PerModule int
 	// Bytes is the memory of all: with its limit for one that runs, with what
-	// it has for an idle one; 0 is 1 GiB. It is at least Ceiling.Memory.
+	// it has for an idle one; 0 is 2 GiB. It is at least what one call at the
+	// ceiling may have: twice Ceiling.Memory, since its blocks count, too.
 	Bytes abi.Size
 	// Idle is after what time without a call one is given up; 0 is a minute.
 	Idle time.Duration
 }
 
 func (p PoolConfig) withDefaults(ceiling abi.Size) PoolConfig {
-	d := PoolConfig{Slots: 64, PerModule: max(16, 4*runtime.GOMAXPROCS(0)), Bytes: abi.GiB, Idle: time.Minute}
+	d := PoolConfig{Slots: 64, PerModule: max(16, 4*runtime.GOMAXPROCS(0)), Bytes: 2 * abi.GiB, Idle: time.Minute}
 	return PoolConfig{
 		Slots: cmp.Or(p.Slots, d.Slots), PerModule: cmp.Or(p.PerModule, d.PerModule),
 		Bytes: max(cmp.Or(p.Bytes, d.Bytes), ceiling+slotOverhead), Idle: cmp.Or(p.Idle, d.Idle),
@@ -122,7 +123,7 @@ func New(cfg Config) (*Sandbox, error) {
 	if err != nil {
 		return nil, host.Fail("sandbox.New", abi.NewProblem(abi.SystemFailure, "guests' memory cannot be had from the system"), err)
 	}
-	cfg.Pool = cfg.Pool.withDefaults(cfg.Ceiling.Memory)
+	cfg.Pool = cfg.Pool.withDefaults(cfg.Ceiling.Memory + kernelBytes(cfg.Ceiling))
 	return &Sandbox{
 		cfg: cfg, disk: disk, offer: offer, tracker: tracker, pool: newPool(cfg.Pool), cores: newCores(cmp.Or(cfg.Cores, runtime.GOMAXPROCS(0)), cfg.Budget),
 		slice: sliceFuel, startFuel: startFuel, compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
