@@ -171,6 +171,9 @@ func mutated(random *rand.Rand, v any) any {
 	}
 }
 
+// filePrefix is before the paths of files, which lie beside the kv entries.
+const filePrefix = "file "
+
 // kvFunctions serve a guest from a map.
 func kvFunctions(kv map[string][]byte, state map[string]json.RawMessage) []sandbox.Function {
 	answer := func(name string, call func(args [][]byte) ([]byte, *abi.Problem)) sandbox.Function {
@@ -188,6 +191,17 @@ func kvFunctions(kv map[string][]byte, state map[string]json.RawMessage) []sandb
 			return pageOf(kv, q).Encode(), nil
 		}),
 		answer(abi.FuncStateGet, func(args [][]byte) ([]byte, *abi.Problem) { return state[string(args[0])], nil }),
+		answer(abi.FuncFilesList, func([][]byte) ([]byte, *abi.Problem) { return []byte("[]"), nil }),
+		answer(abi.FuncFilesRead, func(args [][]byte) ([]byte, *abi.Problem) {
+			if b := kv[filePrefix+string(args[0])]; b != nil {
+				return b, nil
+			}
+			return nil, abi.NewProblem(abi.NotFound, "there is no %s", args[0])
+		}),
+		answer(abi.FuncFilesWrite, func(args [][]byte) ([]byte, *abi.Problem) {
+			kv[filePrefix+string(args[0])] = args[1]
+			return []byte("a hash"), nil
+		}),
 	}
 }
 
