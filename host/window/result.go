@@ -48,17 +48,17 @@ func problemText(p *abi.Problem) string {
 }
 
 func shown(data json.RawMessage) string {
-	if fits(string(data)) {
+	if fits(string(data), ResultChars) {
 		return string(data)
 	}
-	if short, ok := shorten(data); ok {
+	if short, ok := shorten(data, ResultChars); ok {
 		return short
 	}
 	return ends(string(data), ResultChars)
 }
 
-func fits(text string) bool {
-	return utf8.RuneCountInString(text) <= ResultChars && strings.Count(text, "\n") < ResultLines
+func fits(text string, most int) bool {
+	return utf8.RuneCountInString(text) <= most && strings.Count(text, "\n") < ResultLines
 }
 
 // ends gives the head and the tail of a text, each with half of the room and

@@ -36,7 +36,11 @@ func System(skills []*manifest.Skill) string {
 func Tools(tools []*manifest.Tool) []model.Tool {
 	told := make([]model.Tool, 0, len(tools))
 	for _, t := range tools {
-		told = append(told, model.Tool{Name: t.Name, Description: t.Summary, Parameters: t.Input, Effect: t.Effect, Examples: t.Examples})
+		told = append(told, toolOf(t))
 	}
 	return told
+}
+
+func toolOf(t *manifest.Tool) model.Tool {
+	return model.Tool{Name: t.Name, Description: t.Summary, Parameters: t.Input, Effect: t.Effect, Examples: t.Examples}
 }
