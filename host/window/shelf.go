@@ -170,14 +170,14 @@ func (s *Shelf) anew(w wanted) []string {
 // Tools gives what the model is told of the shown tools, in their order, and
 // before them the search, where there are tools that it does not see.
 func (s *Shelf) Tools(shown Shown) []model.Tool {
+	var tools []model.Tool
 	if s.fits() {
-		tools := make([]model.Tool, len(s.stock))
-		for i, item := range s.stock {
-			tools[i] = toolOf(item.tool)
+		for _, item := range s.stock {
+			tools = append(tools, toolOf(item.tool))
 		}
 		return tools
 	}
-	tools := []model.Tool{searchTool()}
+	tools = append(tools, searchTool())
 	for _, name := range shown.Tools {
 		if i, ok := s.byName[name]; ok {
 			tools = append(tools, toolOf(s.stock[i].tool))
@@ -266,4 +266,9 @@ func best(scores []float64, most int) []int {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	return order[:min(most, len(order))]
+}
+
+// toolOf gives what a model is told of a tool.
+func toolOf(t *manifest.Tool) model.Tool {
+	return model.Tool{Name: t.Name, Description: t.Summary, Parameters: t.Input, Effect: t.Effect, Examples: t.Examples}
 }

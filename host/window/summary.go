@@ -31,8 +31,11 @@ const summaryHead = "[Written by the host: a summary of the earlier conversation
 
 // Text gives the summary as the model reads it.
 func (s Summary) Text() string {
+	return summaryHead + s.body()
+}
+
+func (s Summary) body() string {
 	var b strings.Builder
-	b.WriteString(summaryHead)
 	for _, kind := range s.kinds() {
 		if len(*kind.lines) == 0 {
 			continue
