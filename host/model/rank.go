@@ -23,15 +23,24 @@ func NewRanker(tools []Tool) *Ranker {
 	return r
 }
 
+// repeatScore is what an example that says the same is worth: more than a few
+// words in common.
+const repeatScore = 8.0
+
 // Scores says for each tool, in the order in which they were given, how well
 // the words fit it. 0 is not at all; there is no upper bound. Words that few
 // tools know count more.
 func (r *Ranker) Scores(text string) []float64 {
 	scores := make([]float64, len(r.place))
-	asked := r.index.weigh(askedWords(fold(text, utteranceRunes)))
+	text = fold(text, utteranceRunes)
+	asked := r.index.weigh(askedWords(text))
 	for i, at := range r.place {
-		if at >= 0 {
-			scores[i], _ = match(r.index.candidates[at], asked)
+		if at < 0 {
+			continue
+		}
+		scores[i], _ = match(r.index.candidates[at], asked)
+		if r.index.candidates[at].repeats(text) {
+			scores[i] += repeatScore
 		}
 	}
 	return scores

@@ -47,18 +47,19 @@ func airlineSkill(t testing.TB) *manifest.Skill {
 func shopSkill() *manifest.Skill {
 	s := &manifest.Skill{Manifest: abi.Manifest{Name: "shop.live", Summary: "Runs a live shop: products, prices, coupons, the stage.",
 		Positioning: "Use it for the products of this shop in its live session."}}
-	for _, t := range []struct{ name, summary, args, zh, en string }{
-		{"find_products", "Find products by words of their title or by their number; without words, list them.", "query", "有什么保温杯？", "Find me a mug"},
-		{"get_product", "Show one product by its number: title, price, floor price and stock.", "sku", "1001 多少钱，还有货吗？", "How much is product 1002?"},
-		{"quote", "Quote the price of one product, with the lowest price that it may have.", "sku", "1001 现在卖多少钱？", "What is the price of 1002?"},
-		{"set_price", "Change the price of one product.", "sku price", "把 1001 改到 89 元", "Set the price of 1002 to 35.50"},
-		{"current_product", "Show the product that is on stage now.", "", "现在台上是哪个商品？", "What is on stage?"},
-		{"switch_product", "Put another product on stage. Products without stock are refused.", "sku", "切到 1001", "Switch to product 1001"},
-		{"issue_coupon", "Issue a number of coupons of one amount, for the whole shop or for one product.", "sku amount count", "给 1001 发 100 张 10 元优惠券", "Issue 20 coupons of 5.50 for the whole shop"},
-		{"list_coupons", "List the coupons that were issued.", "", "发过哪些优惠券？", "Which coupons are there?"},
+	for _, t := range []struct{ name, summary, args, zh, zhArgs, en, enArgs string }{
+		{"find_products", "Find products by words of their title or by their number; without words, list them.", "query", "有什么保温杯？", `{"query":"保温杯"}`, "Find me a mug", `{"query":"mug"}`},
+		{"get_product", "Show one product by its number: title, price, floor price and stock.", "sku", "1001 多少钱，还有货吗？", `{"sku":"1001"}`, "How much is product 1002?", `{"sku":"1002"}`},
+		{"quote", "Quote the price of one product, with the lowest price that it may have.", "sku", "1001 现在卖多少钱？", `{"sku":"1001"}`, "What is the price of 1002?", `{"sku":"1002"}`},
+		{"set_price", "Change the price of one product.", "sku price", "把 1001 改到 89 元", `{"sku":"1001","price":"89"}`, "Set the price of 1002 to 35.50", `{"sku":"1002","price":"35.50"}`},
+		{"current_product", "Show the product that is on stage now.", "", "现在台上是哪个商品？", `{}`, "What is on stage?", `{}`},
+		{"switch_product", "Put another product on stage. Products without stock are refused.", "sku", "切到 1001", `{"sku":"1001"}`, "Switch to product 1001", `{"sku":"1001"}`},
+		{"issue_coupon", "Issue a number of coupons of one amount, for the whole shop or for one product.", "sku amount count", "给 1001 发 100 张 10 元优惠券", `{"sku":"1001","amount":"10","count":"100"}`,
+			"Issue 20 coupons of 5.50 for the whole shop", `{"amount":"5.50","count":"20"}`},
+		{"list_coupons", "List the coupons that were issued.", "", "发过哪些优惠券？", `{}`, "Which coupons are there?", `{}`},
 	} {
 		tool := plainTool(t.name, t.summary, strings.Fields(t.args)...)
-		tool.Examples = []abi.Example{{Say: t.zh, Args: json.RawMessage(`{}`)}, {Say: t.en, Args: json.RawMessage(`{}`)}}
+		tool.Examples = []abi.Example{{Say: t.zh, Args: json.RawMessage(t.zhArgs)}, {Say: t.en, Args: json.RawMessage(t.enArgs)}}
 		s.Tools = append(s.Tools, tool)
 	}
 	return s

@@ -46,9 +46,9 @@ func extract(old []entry, c Conversation) Summary {
 	}
 	s.Done, s.Todos = extractCalls(operationsOf(old, c), s.Todos)
 	for _, kind := range s.kinds() {
-		*kind.lines = distinct((*kind.lines)[max(0, len(*kind.lines)-extractedMost):])
+		*kind.lines = (*kind.lines)[max(0, len(*kind.lines)-extractedMost):]
 	}
-	return s
+	return s.distinct()
 }
 
 // extractCalls gives what was done, writes all and reads the last ones, in

@@ -136,6 +136,11 @@ func (p *Plan) toSummary() {
 // shortened, tried in this order, in characters.
 func rooms() []int { return []int{3000, 2000, 1000, 500, 250} }
 
+// shortPart is how much of the threshold a request has after its last turn was
+// shortened, if that can be had: the turn goes on, and the next result would
+// be shortened again.
+const shortPart = 0.9
+
 // toShort is the third level.
 func (p *Plan) toShort() {
 	from, to := p.fitter.turnStart(1), p.fitter.end()
@@ -148,7 +153,7 @@ func (p *Plan) toShort() {
 		if short.try(Compaction{Level: LevelShort, From: from, To: to, Room: room}) {
 			*p = short
 		}
-		if p.Tokens <= p.fitter.Threshold() {
+		if float64(p.Tokens) <= shortPart*float64(p.fitter.Threshold()) {
 			return
 		}
 	}

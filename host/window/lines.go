@@ -19,7 +19,7 @@ const (
 func lined(m model.Message) model.Message {
 	m.Reasoning = ""
 	if m.Role == model.RoleTool {
-		if line := outcomeLine(m); len(line) < len(m.Text) {
+		if line := outcomeLine(m); len(line) < len(m.Text) || strings.Contains(m.Text, "\n") {
 			m.Text = line
 		}
 	}

@@ -36,6 +36,16 @@ func Result(o host.Outcome) string {
 	return text
 }
 
+// Shortens reports whether Result leaves a part of the data out: then all of
+// it belongs into a blob, and ResultIn says which.
+func Shortens(o host.Outcome) bool { return o.Problem == nil && !fits(string(o.Data), ResultChars) }
+
+// ResultIn is Result for an outcome whose whole data lies in a blob: behind
+// the shorter form it says where.
+func ResultIn(o host.Outcome, blob string) string {
+	return fmt.Sprintf("%s\n[all %d bytes of it are in blob %s; read parts of that by its id, offset and length]", Result(o), len(o.Data), blob)
+}
+
 func problemText(p *abi.Problem) string {
 	told := struct {
 		Problem *abi.Problem `json:"problem"`

@@ -254,10 +254,11 @@ func searched(c model.Call) string {
 }
 
 // search gives the tools that a query finds, best first.
-func (s *Shelf) search(query string) []int { return best(s.ranker.Scores(query), searchHits) }
+func (s *Shelf) search(query string) []int { return best(s.ranker.Scores(query), searchHits, 0) }
 
-// best gives the indexes of the highest scores above 0, highest first.
-func best(scores []float64, most int) []int {
+// best gives the indexes of the highest scores, highest first: those above 0
+// and of at least the given part of the highest.
+func best(scores []float64, most int, part float64) []int {
 	var order []int
 	for i, score := range scores {
 		if score > 0 {
@@ -265,7 +266,11 @@ func best(scores []float64, most int) []int {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	return order[:min(most, len(order))]
+	order = order[:min(most, len(order))]
+	for len(order) > 0 && scores[order[len(order)-1]] < part*scores[order[0]] {
+		order = order[:len(order)-1]
+	}
+	return order
 }
 
 // toolOf gives what a model is told of a tool.

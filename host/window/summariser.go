@@ -38,7 +38,7 @@ func operationsOf(old []entry, c Conversation) map[int]operation {
 			result := old[i+1+n].message
 			known[len(known)+1] = operation{
 				tool: call.Tool, ok: result.OK, write: c.IsRead == nil || !c.IsRead(call.Tool),
-				line: call.Tool + " " + oneLine(call.Args, lineArgs/2) + " → " + outcomeLine(result),
+				line: oneLine(call.Tool+" "+oneLine(call.Args, lineArgs/2)+" → "+outcomeLine(result), doneRunes),
 			}
 		}
 	}

@@ -22,6 +22,7 @@ type Summary struct {
 const (
 	kindLines = 16  // of one kind
 	lineRunes = 240 // of one line
+	doneRunes = 220 // of what was done, without how often
 )
 
 // summaryHead stands before a summary. It is no user's word, though vendors
@@ -77,7 +78,16 @@ func (s Summary) after(older *Summary) Summary {
 	s.Left += older.Left
 	before := older.kinds()
 	for i, kind := range s.kinds() {
-		*kind.lines = distinct(append(slices.Clone(*before[i].lines), *kind.lines...))
+		*kind.lines = append(slices.Clone(*before[i].lines), *kind.lines...)
+	}
+	return s.distinct()
+}
+
+// distinct gives the summary with each line once. Of what was done it counts
+// how often: two coupons are not one.
+func (s Summary) distinct() Summary {
+	for _, kind := range s.kinds() {
+		*kind.lines = distinct(*kind.lines, kind.lines == &s.Done)
 	}
 	return s
 }
@@ -122,15 +132,40 @@ func shortLines(lines []string) []string {
 	return out
 }
 
-// distinct keeps the last of equal lines.
-func distinct(lines []string) []string {
+// distinct keeps the last of equal lines, and may say how many there were.
+func distinct(lines []string, counted bool) []string {
 	var out []string
-	for i, line := range lines {
-		if !slices.Contains(lines[i+1:], line) {
+	times := map[string]int{}
+	for _, line := range slices.Backward(lines) {
+		line, n := cutTimes(line)
+		if times[line] == 0 {
 			out = append(out, line)
+		}
+		times[line] += n
+	}
+	slices.Reverse(out)
+	for i, line := range out {
+		if n := times[line]; counted && n > 1 {
+			out[i] = fmt.Sprintf("%s (%d times)", line, n)
 		}
 	}
 	return out
+}
+
+// timesMost bounds a count that is read off a line.
+const timesMost = 1_000_000
+
+// cutTimes parts a line from the count that distinct put behind it.
+func cutTimes(line string) (string, int) {
+	i := strings.LastIndex(line, " (")
+	if i < 0 {
+		return line, 1
+	}
+	var n int
+	if _, err := fmt.Sscanf(line[i:], " (%d times)", &n); err != nil || n < 2 || n > timesMost || line[i:] != fmt.Sprintf(" (%d times)", n) {
+		return line, 1
+	}
+	return line[:i], n
 }
 
 // summaryAnswerMost bounds the bytes of a model's summary.
@@ -174,7 +209,7 @@ func parseSummary(text string, known map[int]operation) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	s := Summary{Requests: shortLines(a.Requests), Done: done, Consensus: shortLines(a.Consensus), Todos: shortLines(a.Todos)}
+	s := Summary{Requests: shortLines(a.Requests), Done: done, Consensus: shortLines(a.Consensus), Todos: shortLines(a.Todos)}.distinct()
 	if len(s.Requests) == 0 {
 		return Summary{}, fmt.Errorf("it names no request")
 	}
@@ -188,8 +223,8 @@ func doneLines(told []answerDone, known map[int]operation) ([]string, error) {
 		if !ok || !op.ok {
 			return nil, fmt.Errorf("it says that call %d did something; no such call succeeded", d.Call)
 		}
-		if what := oneLine(d.What, lineRunes); what != "" {
-			said[d.Call] = op.tool + ": " + what
+		if what := oneLine(d.What, doneRunes); what != "" {
+			said[d.Call] = oneLine(op.tool+": "+what, doneRunes)
 		}
 	}
 	for number, op := range known {

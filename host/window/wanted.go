@@ -14,6 +14,7 @@ const (
 	weightScene     = 0.3 // of the scene
 	weightSkill     = 2.0 // of the skill's best tools
 	weightInPlay    = 1   // of a skill of which a tool was called
+	needPart        = 0.7 // of the best score, that a tool has which is always there
 	earlierMessages = 4   // of the user, that are read
 	skillTools      = 3   // best tools of a skill that speak for it
 )
@@ -32,7 +33,7 @@ func (s *Shelf) wanted(messages []model.Message, scene string) wanted {
 		inPlay[s.stock[i].skill] = true
 	}
 	s.addSkills(scores, inPlay)
-	w := wanted{ranked: best(scores, len(scores))}
+	w := wanted{ranked: best(scores, len(scores), 0)}
 	add := func(tools []int) {
 		for _, i := range tools {
 			if !slices.Contains(w.need, i) {
@@ -43,7 +44,7 @@ func (s *Shelf) wanted(messages []model.Message, scene string) wanted {
 	for _, query := range searches {
 		add(s.search(query))
 	}
-	add(w.ranked[:min(needTools, len(w.ranked))])
+	add(best(scores, needTools, needPart))
 	add(called)
 	return w
 }
