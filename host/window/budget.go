@@ -24,7 +24,7 @@ const (
 // A Budget is how much a model takes. All counts are tokens.
 type Budget struct {
 	Window     int   // question and answer together; 0 means DefaultWindow
-	Fixed      int   // of the request without its conversation, as estimated: Tokens of it with no messages
+	Fixed      int   // of the request without its conversation: RequestTokens of it with no messages
 	Summariser int   // window of the model that makes summaries; 0 means Window
 	Meter      Meter // how the model's own count differs from the estimate
 }
@@ -61,4 +61,6 @@ func threshold(window int) int {
 func (b Budget) Verbatim() int { return b.withDefaults().Window / 100 * verbatimPercent }
 
 // summaryRoom gives the tokens of a summary.
-func (b Budget) summaryRoom() int { return min(summaryMost, b.Window/summaryShare) }
+func (b Budget) summaryRoom() int {
+	return min(summaryMost, b.Window/summaryShare, b.Summariser/summaryShare)
+}

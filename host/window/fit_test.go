@@ -1,6 +1,7 @@
 package window
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -226,6 +227,64 @@ func checkPlan(t *testing.T, seed uint64, c Conversation, b Budget, plan Plan) {
 	}
 }
 
+// TestARecordingIsFoundAgainInACompactedConversation: what the model sees
+// after compaction still leads to the answer that followed in the recording.
+func TestARecordingIsFoundAgainInACompactedConversation(t *testing.T) {
+	requests, compacted, tooLong := 0, 0, 0
+	for _, run := range recordedRuns(t) {
+		messages, replay := messagesOf(run), model.NewReplay(run.Messages)
+		var cut Cut
+		for i, m := range messages {
+			if m.Role != model.RoleAssistant {
+				continue
+			}
+			plan, err := Fit(Conversation{Messages: messages[:i], Cut: cut}, Budget{Window: 10_000})
+			if err != nil {
+				tooLong++ // three rounds of this run are more than so small a window holds
+				break
+			}
+			cut = plan.Cut
+			if requests++; cut.Summed > 0 {
+				compacted++
+			}
+			reply, err := replay.Complete(context.Background(), Layers{Talk: plan.Messages, State: "x: 1"}.Request(), nil)
+			if err != nil || reply.Text != m.Text || len(reply.Calls) != len(m.Calls) {
+				t.Errorf("run %d.%d, message %d: %v", run.TaskID, run.Trial, i, err)
+			}
+		}
+	}
+	t.Logf("%d requests, %d of them with a summary; %d runs are too long", requests, compacted, tooLong)
+	if compacted < 20 || tooLong > 5 {
+		t.Error("the recordings do not show it")
+	}
+}
+
+func TestFitRefusesABudgetThatCannotBe(t *testing.T) {
+	for _, b := range []Budget{{Window: 1}, {Window: MaxWindow + 1}, {Window: 8000, Summariser: -1}} {
+		if _, err := Fit(shopTalk(), b); err == nil || host.ProblemOf(err).Code != abi.BadValue {
+			t.Errorf("%+v is taken: %v", b, err)
+		}
+	}
+}
+
+// TestAConversationNeedNotBeLoadedFromItsBeginning: messages before the
+// summary's end are not looked at.
+func TestAConversationNeedNotBeLoadedFromItsBeginning(t *testing.T) {
+	whole := longTalk()
+	plan, err := Fit(whole, Budget{Window: 4000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := Conversation{First: plan.Cut.Summed, Messages: whole.Messages[plan.Cut.Summed:], Cut: plan.Cut, IsRead: whole.IsRead}
+	if !reflect.DeepEqual(part.View(), plan.Messages) {
+		t.Error("the model sees something else")
+	}
+	again, err := Fit(part, Budget{Window: 4000})
+	if err != nil || !reflect.DeepEqual(again.Messages, plan.Messages) || len(again.Events) != 0 {
+		t.Errorf("it is fitted otherwise: %v", err)
+	}
+}
+
 // checkTooLong: a conversation is too long only if its last rounds are, the
 // current one as short as it can be.
 func checkTooLong(t *testing.T, seed uint64, c Conversation, b Budget, err error) {
@@ -235,7 +294,7 @@ func checkTooLong(t *testing.T, seed uint64, c Conversation, b Budget, err error
 	}
 	least := c.Cut.With(Compaction{Level: LevelShort, From: c.turnStart(1), To: c.end(), Room: 250})
 	least.Summed, least.Summary = c.turnStart(roundsKept), nil
-	if got := b.Meter.Tokens(b.Fixed + conversationTokens(c.view(least)) + b.summaryRoom() + messageTokens); got <= b.Threshold() {
+	if got := b.Meter.Tokens(b.Fixed + conversationTokens(c.view(least)) + b.withDefaults().summaryRoom() + messageTokens); got <= b.Threshold() {
 		t.Fatalf("seed %d: it is said to be too long, and %d tokens of %d are left: %v", seed, got, b.Threshold(), err)
 	}
 }

@@ -43,16 +43,24 @@ func resultsOf(calls entry, following []entry) []entry {
 	taken := make([]bool, len(following))
 	results := make([]entry, 0, len(calls.message.Calls))
 	for _, c := range calls.message.Calls {
-		result := entry{calls.at, brokenOff(c)}
-		for i, f := range following {
-			if f.message.Role == model.RoleTool && f.message.CallID == c.ID && !taken[i] {
-				taken[i], result = true, f
-				break
-			}
+		if i := resultOf(c, following, taken); i >= 0 {
+			taken[i] = true
+			results = append(results, following[i])
+		} else {
+			results = append(results, entry{calls.at, brokenOff(c)})
 		}
-		results = append(results, result)
 	}
 	return results
+}
+
+// resultOf gives the index of a call's result, -1 where it has none.
+func resultOf(c model.Call, following []entry, taken []bool) int {
+	for i, f := range following {
+		if f.message.Role == model.RoleTool && f.message.CallID == c.ID && !taken[i] {
+			return i
+		}
+	}
+	return -1
 }
 
 // brokenOff is the result of a call that has none.

@@ -58,6 +58,9 @@ func (p *Plan) ask(old []entry) {
 	}
 	b.WriteString("Conversation:\n")
 	room := threshold(p.fitter.Summariser) - Tokens(summariserPrompt) - Tokens(b.String()) - p.fitter.summaryRoom()
+	if room < transcriptLeast {
+		return
+	}
 	b.WriteString(bounded(transcript(old, p.known), room))
 	p.Ask = &model.Request{
 		System: summariserPrompt, MaxTokens: 2 * p.fitter.summaryRoom(),
@@ -65,8 +68,11 @@ func (p *Plan) ask(old []entry) {
 	}
 }
 
-// transcriptRunes bounds one message in a transcript.
-const transcriptRunes = 1500
+// Bounds of a transcript.
+const (
+	transcriptRunes = 1500 // of one message
+	transcriptLeast = 500  // tokens: of less, no model makes a better summary than the extract
+)
 
 // transcript gives a line for each message and call.
 func transcript(old []entry, known map[int]operation) []string {

@@ -71,6 +71,14 @@ func (s *scanner) class(at int) (runeClass, int) {
 func (s *scanner) run(c runeClass) int {
 	n := 0
 	for {
+		start := s.at
+		for s.at < len(s.text) && s.text[s.at] < utf8.RuneSelf && runeClass(classes[s.text[s.at]]) == c {
+			s.at++
+		}
+		n += s.at - start
+		if s.at == len(s.text) || s.text[s.at] < utf8.RuneSelf {
+			return n
+		}
 		class, size := s.class(s.at)
 		if class != c {
 			return n
@@ -156,15 +164,15 @@ func letterCost(n int) int { return max(550*n, 1000) }
 func (s *scanner) space() int {
 	start, cost := s.at, 0
 	for {
-		lines, blanks := 0, 0
-		blanks = s.run(blank)
-		if lines = s.run(line); blanks+lines == 0 {
+		blanks := s.run(blank)
+		lines := s.run(line)
+		if blanks+lines == 0 {
 			break
 		}
 		cost = 1000
 		if lines == 0 {
-			if next, _ := s.class(s.at); blanks > 1 && next != none && next != digit {
-				s.at-- // its last byte is a blank by itself, or the end of a wide one
+			if next, _ := s.class(s.at); blanks > 1 && next != none && next != digit && s.text[s.at-1] < utf8.RuneSelf {
+				s.at--
 			}
 			if s.at > start && s.text[start] == '\n' {
 				cost += 300

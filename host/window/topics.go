@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/sluicehq/sluice/host/model"
 )
@@ -54,7 +53,7 @@ type Topic struct {
 
 // Topics cuts a conversation into topics: where its words and tools change
 // most, and where the scene changes. Starts are in order. It is deterministic
-// and needs no model; Topic.Named takes a better title. The whole conversation
+// and needs no model; Titled takes better titles. The whole conversation
 // is one topic as long as it has fewer than four rounds.
 func Topics(c Conversation, starts []SceneStart, own []Scene) []Topic {
 	rounds := roundsOf(c)
@@ -255,16 +254,6 @@ func telltales(rounds []round, rarity map[string]float64) []string {
 	all := slices.Sorted(maps.Keys(words))
 	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(words[b], words[a]) })
 	return all[:min(topicWords, len(all))]
-}
-
-// Named gives the topic with a title by a model; one that is empty or more
-// than one line is not taken.
-func (t Topic) Named(title string) Topic {
-	title = strings.Trim(strings.TrimSpace(title), "\"“”'*#")
-	if title != "" && !strings.ContainsAny(title, "\r\n") {
-		t.Title = oneLine(title, titleRunes)
-	}
-	return t
 }
 
 // FindTopics gives the topics of a scene, or of all scenes where it is empty,

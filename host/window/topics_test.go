@@ -94,11 +94,19 @@ func TestTopicsCoverTheSession(t *testing.T) {
 	}
 }
 
-func TestAModelMayNameATopic(t *testing.T) {
-	topic := Topic{Title: "old"}
-	for title, want := range map[string]string{"“改价”": "改价", "": "old", "two\nlines": "old", " ** Prices ** ": "Prices", strings.Repeat("x", 100): strings.Repeat("x", titleRunes) + "…"} {
-		if got := topic.Named(title).Title; got != want {
-			t.Errorf("%q names it %q, want %q", title, got, want)
+func TestAModelMayNameTopics(t *testing.T) {
+	topics := Topics(threeTopics(), nil, nil)
+	ask := AskTitles(topics)
+	if text := ask.Messages[0].Text; !strings.Contains(text, "# Topic 3\n") || !strings.Contains(text, "优惠券") || len(ask.Tools) != 0 {
+		t.Errorf("the request is %s", text)
+	}
+	named, err := Titled(topics, "```json\n[\"“改价”\", \"\", \"two\\nlines\"]\n```")
+	if err != nil || named[0].Title != "改价" || named[1].Title != topics[1].Title || named[2].Title != topics[2].Title {
+		t.Errorf("the titles are %q, %q, %q: %v", named[0].Title, named[1].Title, named[2].Title, err)
+	}
+	for _, bad := range []string{"", "none", `["a"]`, `[1,2,3]`, `{"a":["b"]`, `["` + strings.Repeat("x", summaryAnswerMost) + `"]`} {
+		if kept, err := Titled(topics, bad); err == nil || kept[0].Title != topics[0].Title {
+			t.Errorf("%.40s is taken", bad)
 		}
 	}
 }

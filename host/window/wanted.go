@@ -45,7 +45,7 @@ func (s *Shelf) wanted(messages []model.Message, scene string) wanted {
 		add(s.search(query))
 	}
 	add(best(scores, needTools, needPart))
-	add(called)
+	add(called[:min(len(called), s.most/2)]) // the rest of the room is for what comes
 	return w
 }
 
