@@ -1,21 +1,24 @@
 package window
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/host/model"
 )
 
 // Bounds of what is taken out of a conversation without a model.
 const (
-	extractReads  = 8   // results of reads, the last ones: what was read can be read again
-	requestRunes  = 200 // of a user's message
-	agreedRunes   = 200 // of what an assistant said before the user agreed
-	leastRequest  = 8   // letters: a shorter message answers something and asks for nothing
-	leastHan      = 4   // Chinese characters likewise
-	extractedMost = 200 // lines of a kind before they are bounded
+	extractReads   = 8   // results of reads, the last ones: what was read can be read again
+	requestRunes   = 200 // of a user's message
+	agreementRunes = 24  // of a message that says yes and nothing else
+	agreedRunes    = 200 // of what an assistant said before the user agreed
+	leastRequest   = 8   // letters: a shorter message answers something and asks for nothing
+	leastHan       = 4   // Chinese characters likewise
+	extractedMost  = 200 // lines of a kind before they are bounded
 )
 
 // extract sums up turns without a model: the user's requests, the calls that
@@ -27,11 +30,11 @@ func extract(old []entry, c Conversation) Summary {
 	for _, e := range old {
 		switch m := e.message; m.Role {
 		case model.RoleUser:
-			if agrees(m.Text) {
-				if proposed != "" {
-					s.Consensus = append(s.Consensus, proposed)
-				}
-			} else if asksFor(m.Text) {
+			yes := agrees(m.Text)
+			if yes && proposed != "" {
+				s.Consensus = append(s.Consensus, proposed)
+			}
+			if asksFor(m.Text) && (!yes || utf8.RuneCountInString(m.Text) > agreementRunes) {
 				s.Requests = append(s.Requests, telling(m.Text, requestRunes))
 			}
 			proposed = ""
@@ -52,31 +55,52 @@ func extract(old []entry, c Conversation) Summary {
 }
 
 // extractCalls gives what was done, writes all and reads the last ones, in
-// order; and beside the given ones as todos the writes that failed for good.
+// order; and before the given todos the last failure of each write that was
+// not done afterwards.
 func extractCalls(known map[int]operation, todos []string) (done, left []string) {
 	reads := 0
-	failed := map[string]string{}
+	var settled []operation // writes that ended later, well or not
 	for number := len(known); number > 0; number-- {
 		op := known[number]
 		if op.ok && !op.write {
-			if reads++; reads > extractReads {
-				continue
+			if reads++; reads <= extractReads {
+				done = append(done, op.line)
 			}
+			continue
 		}
-		switch {
-		case op.ok:
+		if op.ok {
 			done = append(done, op.line)
-			if op.write && failed[op.tool] == "" {
-				failed[op.tool] = "-" // what failed before was done in the end
-			}
-		case op.write && failed[op.tool] == "":
-			failed[op.tool] = op.line
+		} else if op.write && !slices.ContainsFunc(settled, op.sameAs) {
 			left = append(left, op.line)
 		}
+		settled = append(settled, op)
 	}
 	slices.Reverse(done)
 	slices.Reverse(left)
 	return done, append(left, todos...)
+}
+
+// sameAs reports whether two calls are about one thing: they name an id in
+// common, or none at all.
+func (o operation) sameAs(other operation) bool {
+	mine, others := idsIn(o.args), idsIn(other.args)
+	return o.tool == other.tool &&
+		(len(mine) == 0 || slices.ContainsFunc(mine, func(id string) bool { return slices.Contains(others, id) }))
+}
+
+// idsIn gives the texts with digits in them among the arguments.
+func idsIn(args string) []string {
+	var members map[string]any
+	if json.Unmarshal([]byte(args), &members) != nil {
+		return nil
+	}
+	var ids []string
+	for _, v := range members {
+		if id, ok := v.(string); ok && strings.ContainsAny(id, "0123456789") {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // agrees reports whether a message says yes to what was proposed.

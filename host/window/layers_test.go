@@ -145,38 +145,3 @@ func fitted(t testing.TB, messages []model.Message, window int) Plan {
 	}
 	return plan
 }
-
-// TestASmallWindowAndManyToolsLeaveMostInTheCache: compaction and a changed
-// choice of tools cost the cache, and are rare enough.
-func TestASmallWindowAndManyToolsLeaveMostInTheCache(t *testing.T) {
-	shelf := NewShelf(crowd(t), nil, 0)
-	var cached, sent, requests, compacted int
-	for _, run := range recordedRuns(t)[:40] {
-		messages := messagesOf(run)
-		var before string
-		var cut Cut
-		var shown Shown
-		for i, m := range messages {
-			if m.Role != model.RoleAssistant {
-				continue
-			}
-			plan, err := Fit(Conversation{Messages: messages[:i], Cut: cut}, Budget{Window: 16_000, Fixed: 4000})
-			if err != nil {
-				t.Fatal(err)
-			}
-			cut = plan.Cut
-			compacted += len(plan.Events)
-			shown = shelf.Choose(shown, messages[:i], "")
-			now := wire(t, Layers{Skills: shelf.Skills(shown), Tools: shelf.Tools(shown), Talk: plan.Messages}.Request(), false)
-			cached += commonPrefix(before, now)
-			sent += len(now)
-			requests++
-			before = now
-		}
-	}
-	part := float64(cached) / float64(sent)
-	t.Logf("%d requests, %d compactions: %.1f %% of their bytes begin as the request before", requests, compacted, 100*part)
-	if part < 0.6 || compacted == 0 {
-		t.Errorf("only %.1f %% are the same, %d compactions", 100*part, compacted)
-	}
-}

@@ -95,8 +95,8 @@ type Shown struct {
 // conversation calls, and those that fit the last words of the user, what was
 // said around them, the scene, and the searches of this turn. Tools are only
 // added, at the end, so that the vendor's cache hits; when there is no room for
-// a further one, the choice is made anew. Inside a turn it changes by searches
-// and by calls of tools that were not shown.
+// a further one, the choice is made anew. Inside a turn it changes when a skill
+// comes into play, by searches, and by calls of tools that were not shown.
 //
 // It depends on its arguments alone. The scene is any text that says what the
 // session is about now, such as on-live; it may be empty.

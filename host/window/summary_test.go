@@ -73,6 +73,18 @@ func TestAWriteThatWasDoneInTheEndIsNoTodo(t *testing.T) {
 	if len(s.Todos) != 0 || len(s.Done) != 1 {
 		t.Errorf("it is %+v", s)
 	}
+	s = extractOf(talkOf(user("set the price of 1001 and 1002 to 1"), calls("a", "set_price", `{"sku":"1001"}`), result("a", "set_price", `{"problem":{"message":"too low"}}`, false),
+		calls("a", "set_price", `{"sku":"1002"}`), result("a", "set_price", `{}`, true), says("Done.")))
+	if len(s.Todos) != 1 || !strings.Contains(s.Todos[0], "1001") {
+		t.Errorf("another product's success settles it: %+v", s)
+	}
+}
+
+func TestAYesWithAWishIsAWishToo(t *testing.T) {
+	s := extractOf(talkOf(user("Cancel reservation ABC123 please"), says("Shall I cancel ABC123 for 50 dollars?"), user("Yes, and please book HAT136 for May 20 instead"), says("ok")))
+	if len(s.Consensus) != 1 || len(s.Requests) != 2 || !strings.Contains(s.Requests[1], "HAT136") {
+		t.Errorf("it is %+v", s)
+	}
 }
 
 func TestSummariesChain(t *testing.T) {

@@ -149,7 +149,7 @@ func capitalsCost(n int) int {
 // hanCost: of Chinese about one pair in six is in the vocabulary as a whole. A
 // mark before it has a token of its own, a blank has part of one.
 func hanCost(n int, lead runeClass) int {
-	cost := 100 + 860*n
+	cost := 100 + 880*n
 	if lead != none {
 		cost += 700
 	}
