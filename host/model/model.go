@@ -26,7 +26,7 @@ type Provider interface {
 type Request struct {
 	System    string
 	Messages  []Message
-	Hint      string // what holds now and changes often, told after the last message, so that all before it stays cached
+	Hint      string // what holds now and changes often, told behind the last message, so that all before it stays cached; Replay and Offline pass over it
 	Tools     []Tool
 	Locale    string // of the user, BCP 47
 	MaxTokens int    // of the answer; 0 leaves it to the model

@@ -59,21 +59,20 @@ func extract(old []entry, c Conversation) Summary {
 // not done afterwards.
 func extractCalls(known map[int]operation, todos []string) (done, left []string) {
 	reads := 0
-	var settled []operation // writes that ended later, well or not
+	var later []operation // writes that ended later, well or not
 	for number := len(known); number > 0; number-- {
-		op := known[number]
-		if op.ok && !op.write {
+		switch op := known[number]; {
+		case op.ok && op.write:
+			done = append(done, op.line)
+			later = append(later, op)
+		case op.ok:
 			if reads++; reads <= extractReads {
 				done = append(done, op.line)
 			}
-			continue
-		}
-		if op.ok {
-			done = append(done, op.line)
-		} else if op.write && !slices.ContainsFunc(settled, op.sameAs) {
+		case op.write && len(left) < extractedMost && !slices.ContainsFunc(later, op.sameAs):
 			left = append(left, op.line)
+			later = append(later, op)
 		}
-		settled = append(settled, op)
 	}
 	slices.Reverse(done)
 	slices.Reverse(left)
@@ -83,9 +82,8 @@ func extractCalls(known map[int]operation, todos []string) (done, left []string)
 // sameAs reports whether two calls are about one thing: they name an id in
 // common, or none at all.
 func (o operation) sameAs(other operation) bool {
-	mine, others := idsIn(o.args), idsIn(other.args)
 	return o.tool == other.tool &&
-		(len(mine) == 0 || slices.ContainsFunc(mine, func(id string) bool { return slices.Contains(others, id) }))
+		(len(o.ids) == 0 || slices.ContainsFunc(o.ids, func(id string) bool { return slices.Contains(other.ids, id) }))
 }
 
 // idsIn gives the texts with digits in them among the arguments.

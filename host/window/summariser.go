@@ -25,8 +25,8 @@ Answer with one JSON object and nothing else:
 // An operation is one tool call of the turns that are summarised.
 type operation struct {
 	tool  string
-	args  string
-	line  string // tool, arguments and outcome
+	ids   []string // among its arguments
+	line  string   // tool, arguments and outcome
 	ok    bool
 	write bool
 }
@@ -38,7 +38,7 @@ func operationsOf(old []entry, c Conversation) map[int]operation {
 		for n, call := range e.message.Calls {
 			result := old[i+1+n].message
 			known[len(known)+1] = operation{
-				tool: call.Tool, args: call.Args, ok: result.OK, write: c.IsRead == nil || !c.IsRead(call.Tool),
+				tool: call.Tool, ids: idsIn(call.Args), ok: result.OK, write: c.IsRead == nil || !c.IsRead(call.Tool),
 				line: oneLine(call.Tool+" "+oneLine(call.Args, lineArgs/2)+" → "+outcomeLine(result), doneRunes),
 			}
 		}

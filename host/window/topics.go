@@ -60,10 +60,13 @@ func Topics(c Conversation, starts []SceneStart, own []Scene) []Topic {
 	if len(rounds) == 0 {
 		return nil
 	}
+	rarity := rarityIn(rounds)
 	var topics []Topic
 	from := 0
-	for _, cut := range append(cutsOf(rounds, starts), len(rounds)) {
-		topics = append(topics, topicOf(c, rounds, from, cut, starts, own))
+	for _, cut := range append(cutsOf(rounds, rarity, starts), len(rounds)) {
+		t := topicOf(c, rounds[from:cut])
+		t.tag(block(rounds[from:cut], rarity), starts, own)
+		topics = append(topics, t)
 		from = cut
 	}
 	return topics
@@ -119,8 +122,8 @@ func (r *round) count(text string, weight float64) {
 // cutsOf gives the rounds before which a new topic begins: those where the
 // rounds before and after are less alike than usual, and than at the
 // neighbours; and those where the scene changes. The method is TextTiling's.
-func cutsOf(rounds []round, starts []SceneStart) []int {
-	likeness := likenessOf(rounds)
+func cutsOf(rounds []round, rarity map[string]float64, starts []SceneStart) []int {
+	likeness := likenessOf(rounds, rarity)
 	low := usualLow(likeness)
 	var cuts []int
 	last := 0
@@ -137,13 +140,12 @@ func cutsOf(rounds []round, starts []SceneStart) []int {
 
 // likenessOf says for each round, 0 to 1, how much the rounds before it are
 // like it and those behind it.
-func likenessOf(rounds []round) []float64 {
+func likenessOf(rounds []round, rarity map[string]float64) []float64 {
 	likeness := make([]float64, len(rounds))
 	likeness[0] = 1
-	weigh := rarityIn(rounds)
 	for i := 1; i < len(rounds); i++ {
-		before := block(rounds[max(0, i-topicBlock):i], weigh)
-		after := block(rounds[i:min(len(rounds), i+topicBlock)], weigh)
+		before := block(rounds[max(0, i-topicBlock):i], rarity)
+		after := block(rounds[i:min(len(rounds), i+topicBlock)], rarity)
 		likeness[i] = cosine(before, after)
 	}
 	return likeness
@@ -214,31 +216,36 @@ func sceneAt(starts []SceneStart, message int) string {
 	return scene
 }
 
-func topicOf(c Conversation, rounds []round, from, to int, starts []SceneStart, own []Scene) Topic {
-	t := Topic{From: rounds[from].from, To: rounds[to-1].to}
+func topicOf(c Conversation, rounds []round) Topic {
+	t := Topic{From: rounds[0].from, To: rounds[len(rounds)-1].to}
 	entries := repaired(c.entriesIn(t.From, t.To))
 	t.Summary = extract(entries, c).bounded(topicTokens)
-	t.Words = telltales(rounds[from:to], rarityIn(rounds))
 	t.Title = oneLine(entries[0].message.Text, titleRunes)
 	if len(t.Summary.Requests) > 0 {
 		t.Title = oneLine(t.Summary.Requests[0], titleRunes)
 	}
-	if scene := sceneAt(starts, t.From); scene != "" {
-		t.Scenes = append(t.Scenes, scene)
-	}
-	all := block(rounds[from:to], rarityIn(rounds))
-	for _, scene := range own {
-		if t.isOf(scene, all) && !slices.Contains(t.Scenes, scene.Name) {
-			t.Scenes = append(t.Scenes, scene.Name)
-		}
-	}
 	return t
 }
 
-// sceneWords is how many of a scene's words a topic of it has.
+// tag sets the words that tell the topic from the others, and its scenes.
+func (t *Topic) tag(words map[string]float64, starts []SceneStart, own []Scene) {
+	all := slices.Sorted(maps.Keys(words))
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(words[b], words[a]) })
+	t.Words = slices.Clone(all[:min(topicWords, len(all))])
+	if scene := sceneAt(starts, t.From); scene != "" {
+		t.Scenes = append(t.Scenes, scene)
+	}
+	for _, scene := range own {
+		if scene.isOf(words) && !slices.Contains(t.Scenes, scene.Name) {
+			t.Scenes = append(t.Scenes, scene.Name)
+		}
+	}
+}
+
+// sceneWords is how many of a scene's words a topic of that scene has.
 const sceneWords = 2
 
-func (t Topic) isOf(s Scene, words map[string]float64) bool {
+func (s Scene) isOf(words map[string]float64) bool {
 	shared := 0
 	for _, w := range model.Words(s.Words) {
 		if words[w] > 0 {
@@ -246,14 +253,6 @@ func (t Topic) isOf(s Scene, words map[string]float64) bool {
 		}
 	}
 	return shared >= sceneWords
-}
-
-// telltales gives the words that tell a topic from the others.
-func telltales(rounds []round, rarity map[string]float64) []string {
-	words := block(rounds, rarity)
-	all := slices.Sorted(maps.Keys(words))
-	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(words[b], words[a]) })
-	return all[:min(topicWords, len(all))]
 }
 
 // FindTopics gives the topics of a scene, or of all scenes where it is empty,
