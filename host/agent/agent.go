@@ -207,11 +207,11 @@ func (t *turn) run(ctx context.Context) (Answer, error) {
 
 // think asks the model and stores its answer.
 func (t *turn) think(ctx context.Context) error {
-	request := model.Request{
-		System: window.System(t.catalog.Skills()), Tools: window.Tools(t.catalog.Tools()),
-		Messages: t.messages, Locale: t.session.Locale,
+	layers := window.Layers{
+		Skills: t.catalog.Skills(), Tools: window.Tools(t.catalog.Tools()),
+		Talk: t.messages, Locale: t.session.Locale,
 	}
-	reply, err := t.Model.Complete(ctx, request, t.sink.piece)
+	reply, err := t.Model.Complete(ctx, layers.Request(), t.sink.piece)
 	if err != nil {
 		return err
 	}

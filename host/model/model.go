@@ -26,6 +26,7 @@ type Provider interface {
 type Request struct {
 	System    string
 	Messages  []Message
+	Hint      string // what holds now and changes often, told behind the last message, so that all before it stays cached; Replay and Offline pass over it
 	Tools     []Tool
 	Locale    string // of the user, BCP 47
 	MaxTokens int    // of the answer; 0 leaves it to the model
@@ -51,6 +52,7 @@ type Message struct {
 	CallID    string `json:"call_id,omitempty"`   // of a tool result: the Call.ID that it answers
 	Tool      string `json:"tool,omitempty"`      // of a tool result: the tool's name
 	OK        bool   `json:"ok,omitempty"`        // of a tool result: data, and not a problem
+	Blob      string `json:"blob,omitempty"`      // of a tool result: the id of the blob that holds all of it, where Text is shorter
 }
 
 // A Call is a tool call that the model asks for.

@@ -30,6 +30,7 @@ const (
 // A candidate is a tool with what is known of it.
 type candidate struct {
 	tool     Tool
+	name     []string // the words of its own name, without its skill's
 	examples []example
 	props    []property
 	known    map[string]float64 // its words, each with the weight of its best place
@@ -48,12 +49,16 @@ func newIndex(tools []Tool) *index {
 		if !ok {
 			continue // a tool whose arguments are not understood is not called
 		}
-		x.candidates = append(x.candidates, c)
-		for w := range c.known {
-			x.holders[w]++
-		}
+		x.add(c)
 	}
 	return x
+}
+
+func (x *index) add(c candidate) {
+	x.candidates = append(x.candidates, c)
+	for w := range c.known {
+		x.holders[w]++
+	}
 }
 
 // rarity weighs a word: one that many tools know says less (inverse document
@@ -71,15 +76,14 @@ type ranked struct {
 // rank gives the tools that know enough of the user's words, or have an
 // example that says the same, best first.
 func (x *index) rank(text string) []ranked {
-	asked := words(withoutValues(text))
-	slices.Sort(asked)
-	asked = slices.Compact(asked)
+	asked := askedWords(text)
 	if slices.ContainsFunc(asked, func(w string) bool { return undoes(w) && x.holders[w] == 0 }) {
 		return nil // there is no tool for it, and looking at the thing instead is no answer
 	}
+	weighed := x.weigh(asked)
 	var out []ranked
 	for _, c := range x.candidates {
-		score, share := x.match(c, asked)
+		score, share := match(c, weighed)
 		if share >= leastShare(c.tool) || c.repeats(text) {
 			out = append(out, ranked{c, score})
 		}
@@ -88,44 +92,67 @@ func (x *index) rank(text string) []ranked {
 	return out[:min(len(out), closeLookMax)]
 }
 
+// askedWords gives the words of a text without its values, each once.
+func askedWords(text string) []string {
+	asked := words(withoutValues(text))
+	slices.Sort(asked)
+	return slices.Compact(asked)
+}
+
+// An askedWord is a word of the user with what it weighs among the tools.
+type askedWord struct {
+	word   string
+	rarity float64
+	action bool
+	inside bool // a Chinese character that stands in a pair as well
+}
+
+func (x *index) weigh(asked []string) []askedWord {
+	weighed := make([]askedWord, len(asked))
+	for i, w := range asked {
+		inside := isHan(firstRune(w)) && utf8.RuneCountInString(w) == 1
+		weighed[i] = askedWord{w, x.rarity(w), isAction(w), inside}
+	}
+	return weighed
+}
+
 // match gives the tool's score for the user's words, and which share of their
 // weight it knows.
-func (x *index) match(c candidate, asked []string) (score, share float64) {
+func match(c candidate, asked []askedWord) (score, share float64) {
 	whole, action, knowsAction := 0.0, false, false
-	for _, w := range asked {
-		rarity, weight := x.rarity(w), c.known[w]
-		score += weight * rarity
-		if isAction(w) {
+	for _, a := range asked {
+		weight := c.known[a.word]
+		score += weight * a.rarity
+		if a.action {
 			action, knowsAction = true, knowsAction || weight > 0
 		}
-		if isHan(firstRune(w)) && utf8.RuneCountInString(w) == 1 {
-			continue // it stands in a pair as well
+		if a.inside {
+			continue
 		}
-		whole += rarity
+		whole += a.rarity
 		if weight > 0 {
-			share += rarity
+			share += a.rarity
 		}
 	}
 	if action && !knowsAction {
 		score *= otherAction
 	}
-	return score * nameFit(c.tool, asked), share / max(whole, 1e-9)
+	return score * c.nameFit(asked), share / max(whole, 1e-9)
 }
 
 // nameFit is 1 where the user says everything that the tool's own name says,
 // and less the more of it is left unsaid.
-func nameFit(t Tool, asked []string) float64 {
-	name := words(t.Name[strings.LastIndexByte(t.Name, '.')+1:])
-	if len(name) == 0 {
+func (c candidate) nameFit(asked []askedWord) float64 {
+	if len(c.name) == 0 {
 		return 1
 	}
 	said := 0
-	for _, w := range name {
-		if slices.Contains(asked, w) {
+	for _, w := range c.name {
+		if slices.ContainsFunc(asked, func(a askedWord) bool { return a.word == w }) {
 			said++
 		}
 	}
-	return 0.6 + 0.4*float64(said)/float64(len(name))
+	return 0.6 + 0.4*float64(said)/float64(len(c.name))
 }
 
 func leastShare(t Tool) float64 {
@@ -144,16 +171,12 @@ func withoutValues(text string) string {
 	return string(b)
 }
 
-// newCandidate reads a tool; it reports false where the schema cannot be read.
-// Values in its examples are not words of the tool, and what it warns of is
-// not what it is for.
+// newCandidate reads a tool; it reports false where the schema cannot be read,
+// and knows the tool by its description alone. Values in its examples are not
+// words of the tool, and what it warns of is not what it is for.
 func newCandidate(t Tool) (candidate, bool) {
 	c := candidate{tool: t, examples: examplesOf(t), known: map[string]float64{}}
-	props, ok := propertiesOf(t, c.examples)
-	if !ok {
-		return candidate{}, false
-	}
-	c.props = props
+	c.name = words(t.Name[strings.LastIndexByte(t.Name, '.')+1:])
 	c.learn(t.Name, weightName)
 	first, more := whatItIs(t.Description)
 	c.learn(first, weightSummary)
@@ -161,13 +184,15 @@ func newCandidate(t Tool) (candidate, bool) {
 	for _, e := range c.examples {
 		c.learn(strings.Join(e.literals(), "\n"), weightSay)
 	}
+	props, ok := propertiesOf(t, c.examples)
+	c.props = props
 	for _, p := range c.props {
 		c.learn(p.name+" "+p.Title+" "+p.Description, weightArgs)
 		for _, v := range p.Enum {
 			c.learn(said(v), weightArgs)
 		}
 	}
-	return c, true
+	return c, ok
 }
 
 func (c candidate) learn(text string, weight float64) {

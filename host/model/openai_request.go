@@ -40,6 +40,11 @@ func (p *OpenAI) wireRequest(req Request, names wireNames) openai.ChatCompletion
 		}
 		w.Messages = append(w.Messages, wire)
 	}
+	// Not a message of its own: some vendors refuse a system message there,
+	// others a user's message after a result.
+	if last := len(w.Messages) - 1; req.Hint != "" && len(req.Messages) > 0 {
+		w.Messages[last].Content += "\n\n" + req.Hint
+	}
 	for _, t := range req.Tools {
 		w.Tools = append(w.Tools, wireTool(t, names))
 	}

@@ -197,6 +197,37 @@ func TestOpenAISendsTheWholeRequest(t *testing.T) {
 	}
 }
 
+// TestOpenAITellsTheHintBehindTheLastMessage: not as a message of its own, and
+// nowhere before it.
+func TestOpenAITellsTheHintBehindTheLastMessage(t *testing.T) {
+	v := newVendor(t, stream(hello...))
+	calls := Message{Role: RoleAssistant, Calls: []Call{{ID: "c1", Tool: "quote", Args: "{}"}}}
+	for _, tt := range []struct {
+		messages []Message
+		want     string
+	}{
+		{[]Message{{Role: RoleUser, Text: "a"}}, "a\n\nthe hint"},
+		{[]Message{{Role: RoleUser, Text: "a"}, calls, {Role: RoleTool, CallID: "c1", Text: "89"}}, "89\n\nthe hint"},
+	} {
+		if _, err := provider(t, v.URL, &waiter{}).Complete(context.Background(), Request{Messages: tt.messages, Hint: "the hint"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		sent, _ := v.bodies[v.requests()-1]["messages"].([]any)
+		if len(sent) != len(tt.messages) {
+			t.Fatalf("%d messages were sent of %d", len(sent), len(tt.messages))
+		}
+		for i, m := range sent {
+			content, _ := m.(map[string]any)["content"].(string)
+			if last := i == len(sent)-1; last != strings.Contains(content, "the hint") || last && content != tt.want {
+				t.Errorf("message %d of %d is %q", i, len(sent), content)
+			}
+		}
+		if strings.Contains(tt.messages[len(tt.messages)-1].Text, "hint") {
+			t.Error("the caller's message was changed")
+		}
+	}
+}
+
 func canonical(t *testing.T, raw string) string {
 	t.Helper()
 	b, err := host.Canonical([]byte(raw))

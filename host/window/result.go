@@ -36,6 +36,16 @@ func Result(o host.Outcome) string {
 	return text
 }
 
+// Shortens reports whether Result leaves a part of the data out: then all of
+// it belongs into a blob, and ResultIn says which.
+func Shortens(o host.Outcome) bool { return o.Problem == nil && !fits(string(o.Data), ResultChars) }
+
+// ResultIn is Result for an outcome whose whole data lies in a blob: behind
+// the shorter form it says where.
+func ResultIn(o host.Outcome, blob string) string {
+	return fmt.Sprintf("%s\n[all %d bytes of it are in blob %s; read parts of that by its id, offset and length]", Result(o), len(o.Data), blob)
+}
+
 func problemText(p *abi.Problem) string {
 	told := struct {
 		Problem *abi.Problem `json:"problem"`
@@ -48,17 +58,17 @@ func problemText(p *abi.Problem) string {
 }
 
 func shown(data json.RawMessage) string {
-	if fits(string(data)) {
+	if fits(string(data), ResultChars) {
 		return string(data)
 	}
-	if short, ok := shorten(data); ok {
+	if short, ok := shorten(data, ResultChars); ok {
 		return short
 	}
 	return ends(string(data), ResultChars)
 }
 
-func fits(text string) bool {
-	return utf8.RuneCountInString(text) <= ResultChars && strings.Count(text, "\n") < ResultLines
+func fits(text string, most int) bool {
+	return utf8.RuneCountInString(text) <= most && strings.Count(text, "\n") < ResultLines
 }
 
 // ends gives the head and the tail of a text, each with half of the room and

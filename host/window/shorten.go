@@ -35,9 +35,10 @@ func measures() []measure {
 	}
 }
 
-// shorten gives JSON that is too long in a shape that fits, as valid JSON. It
+// shorten gives JSON that is too long in a shape of at most so many characters,
+// as valid JSON. It
 // reports false for what is not JSON, or is a number of thousands of digits.
-func shorten(data []byte) (string, bool) {
+func shorten(data []byte, most int) (string, bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	room := sketchNodes
@@ -49,11 +50,11 @@ func shorten(data []byte) (string, bool) {
 		return "", false
 	}
 	if s.text != nil {
-		return shortenText(*s.text), true
+		return shortenText(*s.text, most), true
 	}
 	for _, m := range measures() {
 		var b bytes.Buffer
-		if s.write(&b, m); fits(b.String()) {
+		if s.write(&b, m); fits(b.String(), most) {
 			return b.String(), true
 		}
 	}
@@ -62,9 +63,9 @@ func shorten(data []byte) (string, bool) {
 
 // shortenText gives the ends of a text as JSON. Its escapes take room, too, at
 // most six characters for one.
-func shortenText(text string) string {
-	for room := ResultChars - markerRunes; ; room /= 2 {
-		if short := string(encode(ends(text, room))); fits(short) {
+func shortenText(text string, most int) string {
+	for room := max(0, most-markerRunes); ; room /= 2 {
+		if short := string(encode(ends(text, room))); room == 0 || fits(short, most) {
 			return short
 		}
 	}
