@@ -71,7 +71,7 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 	if !p.json {
 		fmt.Fprintf(p.stderr, "session %s; end with Ctrl-D\n", session.Ref.Session)
 	}
-	return p.talk(ctx, h.agent(m), session)
+	return p.talk(ctx, p.agent(h, m), session)
 }
 
 // talk reads inputs line by line until the end or an interruption.

@@ -82,7 +82,7 @@ func (p *program) heading(text string) { fmt.Fprintf(p.stdout, "\n%s\n", text) }
 // say runs one turn and expects what its calls come to.
 func (p *program) say(ctx context.Context, h *hall, m model.Provider, id, text string, want ...host.Status) (agent.Answer, error) {
 	fmt.Fprintf(p.stdout, "anchor: %s\n", text)
-	answer, err := h.agent(m).Turn(ctx, demoSession, agent.Input{ID: host.InputID(id), Text: text}, p.show)
+	answer, err := p.agent(h, m).Turn(ctx, demoSession, agent.Input{ID: host.InputID(id), Text: text}, p.show)
 	fmt.Fprintln(p.stdout)
 	if err != nil {
 		return answer, err

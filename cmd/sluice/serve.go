@@ -48,7 +48,7 @@ func (p *program) serve(ctx context.Context, listen string) error {
 		return err
 	}
 	s := server.New(server.Config{
-		Agent: h.agent(m), Version: versionOf(), Log: slog.New(slog.NewTextHandler(p.stderr, nil)),
+		Agent: p.agent(h, m), Version: versionOf(), Log: slog.New(slog.NewTextHandler(p.stderr, nil)),
 		Ready: h.checks(),
 	})
 	fmt.Fprintf(p.stderr, "serving %d skills on http://%s\n", len(h.releases.Current()), listener.Addr())

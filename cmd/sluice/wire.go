@@ -23,6 +23,7 @@ import (
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/host/window"
 	"github.com/sluicehq/sluice/registry"
 )
 
@@ -30,6 +31,7 @@ import (
 type modelFlags struct {
 	provider, url, name string
 	key                 string // from the environment only: flags are seen by everybody
+	window              int    // tokens
 }
 
 func (m *modelFlags) register(flags *pflag.FlagSet, env func(string) string) {
@@ -39,6 +41,7 @@ func (m *modelFlags) register(flags *pflag.FlagSet, env func(string) string) {
 	}
 	flags.StringVar(&m.provider, "model", provider, "offline, or openai for any OpenAI-compatible endpoint (SLUICE_MODEL; key in SLUICE_MODEL_KEY)")
 	flags.StringVar(&m.url, "model-url", env("SLUICE_MODEL_URL"), "base URL of the endpoint, such as http://127.0.0.1:11434/v1 (SLUICE_MODEL_URL)")
+	flags.IntVar(&m.window, "model-window", window.DefaultWindow, "tokens that the model takes, question and answer together; longer conversations are compacted")
 	flags.StringVar(&m.name, "model-name", env("SLUICE_MODEL_NAME"), "the model at the endpoint (SLUICE_MODEL_NAME)")
 	m.key = env("SLUICE_MODEL_KEY")
 }
@@ -136,8 +139,8 @@ func (h *hall) close(ctx context.Context) error {
 }
 
 // agent makes an agent over the hall with a model.
-func (h *hall) agent(m model.Provider) *agent.Agent {
-	return agent.New(agent.Config{Store: h.store, Releases: h.releases, Dispatch: h.dispatch, Model: m})
+func (p *program) agent(h *hall, m model.Provider) *agent.Agent {
+	return agent.New(agent.Config{Store: h.store, Releases: h.releases, Dispatch: h.dispatch, Model: m, Window: p.model.window})
 }
 
 // loadAll loads the newest release of every skill of the registry. A skill

@@ -21,6 +21,13 @@ func (t *turn) act(ctx context.Context) error {
 		WithHint("Ask for less at once, or tell the user."))
 	defer cancel()
 	for open := t.open(); len(open) > 0; {
+		if searched, err := t.search(ctx, open[0]); searched {
+			if err != nil {
+				return err
+			}
+			open = open[1:]
+			continue
+		}
 		group := t.group(open)
 		open = open[len(group):]
 		outcomes, endless := t.ended(ctx, t.together(batch, group))

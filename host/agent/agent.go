@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -40,6 +41,12 @@ type Config struct {
 	Batch    time.Duration // for the calls of one answer together
 	Timeout  time.Duration // of one call's attempt; shrinks what its skill's limits allow
 	Now      func() time.Time
+
+	Window  int            // of the model, in tokens; window.DefaultWindow by default
+	Small   model.Provider // makes summaries of what does not fit; nil extracts them
+	Tools   int            // that the model sees at once; window.DefaultTools by default
+	Pinned  []string       // tools that it always sees
+	Persona string         // how the assistant speaks
 }
 
 // An Agent runs turns. It is safe for concurrent use; two turns of one session
@@ -49,6 +56,7 @@ type Agent struct {
 
 	mu      sync.Mutex
 	running map[host.SessionRef]bool // guarded by mu
+	shelves map[string]*window.Shelf // by the releases on them; guarded by mu
 }
 
 // New makes an agent.
@@ -66,7 +74,7 @@ func New(cfg Config) *Agent {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Agent{Config: cfg, running: map[host.SessionRef]bool{}}
+	return &Agent{Config: cfg, running: map[host.SessionRef]bool{}, shelves: map[string]*window.Shelf{}}
 }
 
 // A Session is who is talking, and about what.
@@ -170,6 +178,8 @@ type turn struct {
 	conversation
 
 	catalog *release.Catalog
+	shelf   *window.Shelf
+	before  map[string]json.RawMessage // the skills' state when this run of the turn began
 	answer  Answer
 }
 
@@ -207,11 +217,11 @@ func (t *turn) run(ctx context.Context) (Answer, error) {
 
 // think asks the model and stores its answer.
 func (t *turn) think(ctx context.Context) error {
-	layers := window.Layers{
-		Skills: t.catalog.Skills(), Tools: window.Tools(t.catalog.Tools()),
-		Talk: t.messages, Locale: t.session.Locale,
+	request, err := t.view(ctx)
+	if err != nil {
+		return err
 	}
-	reply, err := t.Model.Complete(ctx, layers.Request(), t.sink.piece)
+	reply, err := t.Model.Complete(ctx, request, t.sink.piece)
 	if err != nil {
 		return err
 	}
@@ -222,6 +232,7 @@ func (t *turn) think(ctx context.Context) error {
 	t.answer.Usage.Input += reply.Usage.Input
 	t.answer.Usage.Cached += reply.Usage.Cached
 	t.answer.Usage.Output += reply.Usage.Output
+	t.seen.Meter = t.seen.Meter.Observe(window.RequestTokens(request), reply.Usage)
 	return t.save(ctx, t.Store, []model.Message{reply.Message()}, nil)
 }
 

@@ -19,6 +19,10 @@ const (
 	keySession = "agent/session"
 	keyMessage = "agent/message/" // and eight digits
 	keyInput   = "agent/input/"   // and the input's id
+	keyView    = "agent/view"
+
+	keyCompaction = "agent/compaction/" // and eight digits
+	keyOwn        = "agent/"            // of all of them
 )
 
 func messageKey(i int) string { return fmt.Sprintf("%s%08d", keyMessage, i) }
@@ -59,6 +63,9 @@ type conversation struct {
 	inputID      host.InputID
 	input        inputValue
 	inputVersion int64
+
+	seen        viewValue
+	seenVersion int64
 }
 
 // at gives a message by its index in the session.
@@ -94,6 +101,7 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 		return err
 	}
 	t.catalog, t.meta.Pins = t.Releases.Catalog(ctx, t.meta.Pins)
+	t.shelf = t.shelfOf(t)
 	if t.inputVersion != 0 {
 		return nil
 	}
@@ -112,11 +120,14 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 // stored must come with the same words.
 func (t *turn) find(ctx context.Context, text string) error {
 	inputKey := keyInput + string(t.inputID)
-	values, err := t.Store.LoadState(ctx, t.ref, keySession, inputKey)
+	values, err := t.Store.LoadState(ctx, t.ref, keySession, inputKey, keyView)
 	if err != nil {
 		return err
 	}
 	if err := read(values, keySession, &t.meta, &t.version); err != nil {
+		return err
+	}
+	if err := read(values, keyView, &t.seen, &t.seenVersion); err != nil {
 		return err
 	}
 	if err := read(values, inputKey, &t.input, &t.inputVersion); err != nil || t.inputVersion == 0 {
@@ -140,7 +151,7 @@ func (t *turn) find(ctx context.Context, text string) error {
 
 // load loads the messages.
 func (c *conversation) load(ctx context.Context, store *state.Store) error {
-	c.first = max(0, c.meta.Messages-maxMessages)
+	c.first = max(0, c.meta.Messages-maxMessages, c.seen.Cut.Summed)
 	if c.inputVersion != 0 {
 		c.first = min(c.first, c.input.Message)
 	}
@@ -197,12 +208,14 @@ func (c *conversation) finish(ctx context.Context, store *state.Store, answer An
 	return c.save(ctx, store, last, &c.input)
 }
 
-// save stores messages and adds them to the conversation; with an input, it
-// stores that, too.
-func (c *conversation) save(ctx context.Context, store *state.Store, messages []model.Message, input *inputValue) error {
+// save stores messages and adds them to the conversation, with what the model
+// saw; with an input, it stores that, too, and whatever else goes with them.
+func (c *conversation) save(ctx context.Context, store *state.Store, messages []model.Message, input *inputValue, more ...state.Change) error {
 	meta := c.meta
 	meta.Messages += len(messages)
-	changes := []state.Change{{Key: keySession, Version: c.version, Data: encode(meta)}}
+	changes := append(more,
+		state.Change{Key: keySession, Version: c.version, Data: encode(meta)},
+		state.Change{Key: keyView, Version: c.seenVersion, Data: encode(c.seen)})
 	for i, m := range messages {
 		changes = append(changes, state.Change{Key: messageKey(c.meta.Messages + i), Data: encode(m)})
 	}
@@ -214,6 +227,7 @@ func (c *conversation) save(ctx context.Context, store *state.Store, messages []
 	}
 	c.meta = meta
 	c.version++
+	c.seenVersion++
 	if input != nil {
 		c.inputVersion++
 	}

@@ -12,11 +12,15 @@
 //     Calls of a turn that was broken off and is not continued get a result:
 //     the records say what became of each.
 //  3. The user's words are stored before the model is asked.
-//  4. The model answers; the answer is stored before its calls run.
+//  4. The window is fitted. A compaction is stored before the model sees it, so
+//     that every replica asks the same; a small model may word the summary.
+//     The model is told the skills' state as it is now, and what this turn
+//     changed of it. It answers; the answer is stored before its calls run.
 //  5. Calls run: neighbouring reads side by side, writes alone and in order.
 //     Their results are stored as they come, in the order of the calls. A call
 //     that fails is a result too and never ends the turn. A call that was
-//     stopped with the turn, or is running elsewhere, gets none yet.
+//     stopped with the turn, or is running elsewhere, gets none yet. A search
+//     for tools that the model does not see is answered from the shelf.
 //  6. From 4 again, until an answer without calls, or the ceiling of steps.
 //
 // What comes next is read off the stored conversation and nothing else: after

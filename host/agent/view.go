@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/host/window"
+)
+
+// A viewValue is the state under keyView: what, beside the messages, decides
+// what the model sees. The window is a function of both, on any replica.
+type viewValue struct {
+	Cut         window.Cut   `json:"cut,omitzero"`
+	Shown       window.Shown `json:"shown,omitzero"`
+	Meter       window.Meter `json:"meter,omitzero"`
+	Compactions int          `json:"compactions,omitempty"` // that are stored as events
+}
+
+// maxHintKeys bounds the state keys that a hint tells of.
+const maxHintKeys = 256
+
+// view gives the request for the next answer. Where the conversation had to be
+// compacted, that is stored before the model is asked.
+func (t *turn) view(ctx context.Context) (model.Request, error) {
+	shown := t.shelf.Choose(t.seen.Shown, t.messages, "")
+	hint, err := t.hint(ctx)
+	if err != nil {
+		return model.Request{}, err
+	}
+	layers := window.Layers{
+		Persona: t.Persona, Skills: t.shelf.Skills(shown), Tools: t.shelf.Tools(shown), State: hint, Locale: t.session.Locale,
+	}
+	plan, err := window.Fit(window.Conversation{Messages: t.messages, First: t.first, Cut: t.seen.Cut, IsRead: t.changesNothing},
+		window.Budget{Window: t.Window, Fixed: window.RequestTokens(layers.Request()), Meter: t.seen.Meter})
+	if err != nil {
+		return model.Request{}, err
+	}
+	plan = t.summarised(ctx, plan)
+	t.seen.Shown = shown // kept with the answer: it follows from what is stored
+	if len(plan.Events) > 0 {
+		if err := t.keepCut(ctx, plan); err != nil {
+			return model.Request{}, err
+		}
+	}
+	layers.Talk = plan.Messages
+	return layers.Request(), nil
+}
+
+// summarised asks the small model for a better summary than the extract, where
+// one is needed. Without an answer that holds, the extract stays.
+func (t *turn) summarised(ctx context.Context, plan window.Plan) window.Plan {
+	if plan.Ask == nil || t.Small == nil {
+		return plan
+	}
+	reply, err := t.Small.Complete(ctx, *plan.Ask, nil)
+	if err != nil {
+		return plan
+	}
+	better, err := plan.Summarised(reply.Text)
+	if err != nil {
+		return plan
+	}
+	return better
+}
+
+// keepCut stores a compaction: the cut, and its steps as events.
+func (t *turn) keepCut(ctx context.Context, plan window.Plan) error {
+	t.seen.Cut = plan.Cut
+	var events []state.Change
+	for _, e := range plan.Events {
+		events = append(events, state.Change{Key: fmt.Sprintf("%s%08d", keyCompaction, t.seen.Compactions), Data: encode(e)})
+		t.seen.Compactions++
+	}
+	return t.save(ctx, t.Store, nil, nil, events...)
+}
+
+// hint tells the session's state, and what of it this turn has changed.
+func (t *turn) hint(ctx context.Context) (string, error) {
+	now, err := t.skillState(ctx)
+	if err != nil {
+		return "", err
+	}
+	if t.before == nil {
+		t.before = now
+	}
+	return window.StateHint(now, t.before), nil
+}
+
+// skillState gives the state that skills keep in the session: all but the
+// agent's own.
+func (t *turn) skillState(ctx context.Context) (map[string]json.RawMessage, error) {
+	now := map[string]json.RawMessage{}
+	for after := ""; len(now) < maxHintKeys; {
+		page, err := t.Store.ListState(ctx, t.ref, "", after, maxHintKeys)
+		if err != nil || len(page) == 0 {
+			return now, err
+		}
+		for _, v := range page {
+			if after = v.Key; strings.HasPrefix(v.Key, keyOwn) {
+				after = keyOwn + "\U0010FFFF" // behind all of them
+				break
+			}
+			now[v.Key] = v.Data
+		}
+	}
+	return now, nil
+}
+
+// changesNothing is what the window goes by when it makes lines of old calls.
+func (t *turn) changesNothing(tool string) bool { return tool == window.SearchTool || t.isRead(tool) }
+
+// maxShelves bounds the shelves that an agent keeps; sessions are mostly pinned
+// to the same few sets of releases.
+const maxShelves = 16
+
+// shelfOf gives the shelf of the turn's releases.
+func (a *Agent) shelfOf(t *turn) *window.Shelf {
+	var key strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(t.meta.Pins)) {
+		fmt.Fprintf(&key, "%q %q\n", name, t.meta.Pins[name])
+	}
+	skills := t.catalog.Skills() // of the pins, but for those that are missing now
+	fmt.Fprint(&key, len(skills))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	shelf := a.shelves[key.String()]
+	if shelf == nil {
+		if len(a.shelves) >= maxShelves {
+			clear(a.shelves)
+		}
+		shelf = window.NewShelf(skills, a.Pinned, a.Tools)
+		a.shelves[key.String()] = shelf
+	}
+	return shelf
+}
+
+// search answers a call of the search for tools, which is no tool of a skill.
+// It reports false for any other call.
+func (t *turn) search(ctx context.Context, c openCall) (bool, error) {
+	found, ok := t.shelf.Answer(c.call)
+	if !ok {
+		return false, nil
+	}
+	id := t.callID(c)
+	t.sink.emit(host.Event{Kind: host.EventCall, Call: id, Tool: c.call.Tool, Args: c.call.Args})
+	outcome := host.Outcome{Call: id, Tool: c.call.Tool, Status: host.Done, Preview: found.Text}
+	t.sink.emit(host.Event{Kind: host.EventOutcome, Call: id, Tool: c.call.Tool, Outcome: &outcome})
+	return true, t.save(context.WithoutCancel(ctx), t.Store, []model.Message{found}, nil)
+}
