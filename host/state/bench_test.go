@@ -20,12 +20,13 @@ func BenchmarkBareCommit(b *testing.B) {
 	if err := createSQLite(path); err != nil {
 		b.Fatal(err)
 	}
-	writes, reads, err := openSQLite(context.Background(), path)
+	pools, err := openSQLite(context.Background(), path)
 	if err != nil {
 		b.Fatal(err)
 	}
+	writes := pools.writes
 	defer writes.Close()
-	defer reads.Close()
+	defer pools.reads.Close()
 	if _, err := writes.Exec("CREATE TABLE t (id INTEGER PRIMARY KEY, value BLOB)"); err != nil {
 		b.Fatal(err)
 	}

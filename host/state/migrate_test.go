@@ -70,7 +70,7 @@ func TestTheFirstMigrationStillMakesTheFirstSchema(t *testing.T) {
 	openWrites(t, s, made)
 	first, err := fs.ReadFile(migrationFiles, "migrations/0001_start.sql")
 	must(t, err)
-	must(t, s.migrate(t.Context(), fstest.MapFS{"migrations/0001_start.sql": {Data: first}}))
+	must(t, s.migrate(t.Context(), s.writes, fstest.MapFS{"migrations/0001_start.sql": {Data: first}}))
 	want := &Store{}
 	openWrites(t, want, fixture(t))
 	if a, b := schemaOf(t, s.writes), schemaOf(t, want.writes); a != b {
@@ -81,9 +81,9 @@ func TestTheFirstMigrationStillMakesTheFirstSchema(t *testing.T) {
 func openWrites(t *testing.T, s *Store, path string) {
 	t.Helper()
 	must(t, createSQLite(path))
-	var err error
-	s.writes, s.reads, err = openSQLite(t.Context(), path)
+	p, err := openSQLite(t.Context(), path)
 	must(t, err)
+	s.writes, s.reads = p.writes, p.reads
 	t.Cleanup(func() {
 		s.reads.Close()
 		s.writes.Close()
@@ -108,15 +108,15 @@ func TestMigrationsGoForwardAllOrNothing(t *testing.T) {
 		"migrations/0003_break.sql": {Data: []byte("CREATE TABLE more (id BIGINT);\nCREATE TABLE agent_live (id BIGINT);\n")},
 	}
 	before := schemaOf(t, s.writes)
-	if err := s.migrate(t.Context(), files); err == nil || !strings.Contains(err.Error(), "schema version 3") {
+	if err := s.migrate(t.Context(), s.writes, files); err == nil || !strings.Contains(err.Error(), "schema version 3") {
 		t.Errorf("a migration that cannot run gives %v", err)
 	}
 	if after := schemaOf(t, s.writes); after != before {
 		t.Errorf("a failed migration left\n%s", after)
 	}
 	delete(files, "migrations/0003_break.sql")
-	must(t, s.migrate(t.Context(), files))
-	must(t, s.migrate(t.Context(), files))
+	must(t, s.migrate(t.Context(), s.writes, files))
+	must(t, s.migrate(t.Context(), s.writes, files))
 	var version, rows int
 	must(t, s.writes.QueryRow("SELECT MAX(version), (SELECT COUNT(*) FROM kv_tenant WHERE note IS NULL) FROM schema_version").Scan(&version, &rows))
 	if version != 2 || rows != 2 {
