@@ -39,9 +39,12 @@ func mysqlSettings() []string {
 		"SET SESSION sql_mode = 'STRICT_ALL_TABLES'",
 		"SET SESSION innodb_lock_wait_timeout = " + mysqlLockS,
 		"SET SESSION wait_timeout = " + mysqlIdle,
-		"SET SESSION default_storage_engine = 'InnoDB'",
 	}
 }
+
+// mysqlTable is the engine that keeps transactions, whatever the server's
+// default is.
+const mysqlTable = "ENGINE=InnoDB"
 
 const mysqlNow = "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
@@ -50,7 +53,7 @@ const mysqlNow = "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_T
 func mysqlDialect() dialect {
 	return dialect{
 		words: strings.NewReplacer("{id}", varbinary(host.MaxIDBytes), "{key}", varbinary(abi.KeyBytes), "{bytes}", "LONGBLOB",
-			"{serial}", "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", "{clustered}", ""),
+			"{serial}", "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", "{clustered}", mysqlTable, "{ordered}", " "+mysqlTable+" /*T![auto_id_cache] AUTO_ID_CACHE=1 */"),
 		begin:    "START TRANSACTION",
 		lock:     " FOR UPDATE",
 		tables:   "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",

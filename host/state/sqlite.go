@@ -34,7 +34,7 @@ const (
 func sqliteDialect() dialect {
 	return dialect{
 		words: strings.NewReplacer("{id}", "TEXT", "{key}", "TEXT", "{bytes}", "BLOB",
-			"{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{clustered}", "WITHOUT ROWID"),
+			"{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{ordered}", "", "{clustered}", "WITHOUT ROWID"),
 		begin:   "BEGIN IMMEDIATE",
 		tables:  "SELECT name FROM sqlite_master WHERE type = 'table'",
 		upsert:  upsertOnConflict,
