@@ -134,7 +134,7 @@ func (l *lane) rollback(ctx context.Context, cause error) {
 // The lane's row is locked by the transaction until it has ended either way,
 // and has its mark only if it was kept.
 func (l *lane) findOut(mark int64, cause error) error {
-	for end := time.Now().Add(searchTime); ; {
+	for end := time.Now().Add(l.w.search); ; {
 		kept, err := l.wasKept(mark)
 		switch {
 		case err != nil && time.Now().After(end):

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -25,6 +26,7 @@ type writer struct {
 	queue   chan *unit
 	lanes   []*lane
 	ended   sync.WaitGroup // of the lanes
+	search  time.Duration  // for the end of a commit whose answer was lost; searchTime but in tests
 
 	mu     sync.RWMutex // held shared by those who queue, also while they wait for room
 	closed bool         // guarded by mu
@@ -46,7 +48,7 @@ type unit struct {
 }
 
 func startWriter(pool *sql.DB, d dialect, q queries) *writer {
-	w := &writer{pool: pool, dialect: d, queries: q, queue: make(chan *unit, queuedUnits)}
+	w := &writer{pool: pool, dialect: d, queries: q, queue: make(chan *unit, queuedUnits), search: searchTime}
 	for range d.lanes {
 		l := &lane{w: w, id: host.NewID("lane_")}
 		w.lanes = append(w.lanes, l)
