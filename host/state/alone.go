@@ -97,9 +97,6 @@ func (l *lane) beginAlone(ctx context.Context, mark int64) error {
 			return err
 		}
 	}
-	if _, err := l.ex.exec(ctx, l.w.dialect.begin); err != nil {
-		return err
-	}
 	marked, err := l.ex.exec(ctx, l.w.queries.markLane, mark, l.id)
 	if err == nil && marked == 0 {
 		l.disconnect()
@@ -112,6 +109,9 @@ func (l *lane) makeRow(ctx context.Context) error {
 	at, err := l.w.dialect.now(ctx, l.ex)
 	if err == nil {
 		_, err = l.ex.exec(ctx, l.w.queries.makeLane, l.id, 0, at.UnixMicro())
+	}
+	if err == nil {
+		_, err = l.ex.exec(ctx, "COMMIT")
 	}
 	return err
 }
@@ -154,9 +154,6 @@ func (l *lane) wasKept(mark int64) (kept bool, err error) {
 	defer cancel()
 	defer l.disconnect() // and with it the lock
 	if err := l.connect(ctx); err != nil {
-		return false, err
-	}
-	if _, err := l.ex.exec(ctx, l.w.dialect.begin); err != nil {
 		return false, err
 	}
 	var stored int64

@@ -67,11 +67,7 @@ func (s *Store) claim(ctx context.Context, op string, req ClaimRequest, takeOver
 	}
 	req.Intent = intents[0]
 	var claim Claim
-	err = s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
-		err := s.checkFence(ctx, ex, req.Session, req.Fence, at)
-		if err != nil {
-			return err
-		}
+	err = s.writeFor(ctx, op, req.Session, req.Fence, func(ctx context.Context, ex *executor, at time.Time) (err error) {
 		claim, err = s.decideClaim(ctx, ex, req, takeOver, at)
 		return err
 	})

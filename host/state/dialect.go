@@ -13,11 +13,12 @@ import (
 // clauses, no shared locks, no functions of dates or JSON.
 type dialect struct {
 	words   *strings.Replacer                                          // the words in braces of the migrations
-	begin   string                                                     // begins a transaction that will write
+	begin   string                                                     // begins a transaction that will write; empty where every statement is in one
 	lock    string                                                     // ends a SELECT whose rows this transaction will write
 	tables  string                                                     // selects the names of all tables of the database
 	upsert  func(table string, key, values []string) string            // writes a row, whether it is there or not
 	now     func(ctx context.Context, ex *executor) (time.Time, error) // the store's own clock
+	clock   string                                                     // the same as a column, in microseconds; of no use where now asks nobody
 	explain func(err error) (message, hint string)                     // a failure in words for the user and for operators
 
 	// Of a database that locks as a whole, transactions run one after another

@@ -27,6 +27,7 @@ func TestACommitWhoseAnswerWasLostIsFoundOutAndNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dsn, proxy := through(t, mariadb.Database(t))
 			s := openAt(t, dsn, Options{})
+			hold(t, s.writer)() // every lane is connected
 			var want []string
 			for i := range 20 { // more than there are lanes
 				call := host.CallID(fmt.Sprint("call", i))
@@ -46,6 +47,7 @@ func TestACommitThatNobodyCanTellAboutSaysSo(t *testing.T) {
 	direct := mariadb.Database(t)
 	dsn, proxy := through(t, direct)
 	s := openAt(t, dsn, Options{})
+	hold(t, s.writer)() // every lane is connected
 	must(t, record(t, s, "before"))
 	s.writer.search = 300 * time.Millisecond
 	proxy.set(cutForGood)

@@ -51,8 +51,8 @@ func (s *Store) Lease(ctx context.Context, ref host.SessionRef, holder string, t
 		return 0, s.fail(ctx, op, err)
 	}
 	var fence Fence
-	err = s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
-		row, found, err := s.leaseRow(ctx, ex, ref)
+	err = s.transact(ctx, op, func(ctx context.Context, ex *executor) error {
+		row, found, at, err := s.leaseRow(ctx, ex, ref)
 		if err == nil && row.holds(at) {
 			err = row.busy(ref, at)
 		}
@@ -93,8 +93,8 @@ func (s *Store) changeLease(ctx context.Context, op string, ref host.SessionRef,
 	if err != nil {
 		return s.fail(ctx, op, err)
 	}
-	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
-		row, _, err := s.leaseRow(ctx, ex, ref)
+	return s.transact(ctx, op, func(ctx context.Context, ex *executor) error {
+		row, _, at, err := s.leaseRow(ctx, ex, ref)
 		if err == nil && !row.is(fence) {
 			err = row.lostTo(ref, fence)
 		}
@@ -142,9 +142,15 @@ func (r leaseRow) lostTo(ref host.SessionRef, fence Fence) error {
 	return host.Fail("", problem, ErrLeaseLost)
 }
 
-func (s *Store) leaseRow(ctx context.Context, ex *executor, ref host.SessionRef) (row leaseRow, found bool, err error) {
-	found, err = ex.row(ctx, s.queries.lease, sessionArgs(ref), (*int64)(&row.fence), &row.holder, &row.until)
-	return row, found, err
+// leaseRow gives the time with it, by the store's clock.
+func (s *Store) leaseRow(ctx context.Context, ex *executor, ref host.SessionRef) (row leaseRow, found bool, at time.Time, err error) {
+	var micros int64
+	found, err = ex.row(ctx, s.queries.lease, sessionArgs(ref), (*int64)(&row.fence), &row.holder, &row.until, &micros)
+	if err == nil && (s.options.Now != nil || !found || !s.dialect.rowLocks) {
+		at, err = s.now(ctx, ex)
+		return row, found, at, err
+	}
+	return row, found, timeOf(micros), err
 }
 
 func (s *Store) putLease(ctx context.Context, ex *executor, ref host.SessionRef, row leaseRow, found bool) error {
@@ -156,24 +162,33 @@ func (s *Store) putLease(ctx context.Context, ex *executor, ref host.SessionRef,
 	return err
 }
 
-// checkFence refuses a write that does not come with the session's newest
-// lease, or that comes without one while somebody has it. The row stays locked
-// until the write is kept or not, so that no lease begins in between.
-func (s *Store) checkFence(ctx context.Context, ex *executor, ref host.SessionRef, fence Fence, at time.Time) error {
-	row, found, err := s.leaseRow(ctx, ex, ref)
+// writeFor runs a transaction that writes for a session. It is refused if it
+// does not come with the session's newest lease, or comes without one while
+// somebody has it. The lease's row stays locked until the write is kept or not,
+// so that no lease begins in between.
+func (s *Store) writeFor(ctx context.Context, op string, ref host.SessionRef, fence Fence, run func(ctx context.Context, ex *executor, at time.Time) error) error {
+	return s.transact(ctx, op, func(ctx context.Context, ex *executor) error {
+		at, err := s.checkFence(ctx, ex, ref, fence)
+		if err != nil {
+			return err
+		}
+		return run(ctx, ex, at)
+	})
+}
+
+func (s *Store) checkFence(ctx context.Context, ex *executor, ref host.SessionRef, fence Fence) (time.Time, error) {
+	row, found, at, err := s.leaseRow(ctx, ex, ref)
 	switch {
 	case err != nil:
-		return err
 	case fence != 0 && row.is(fence):
-		return nil
 	case fence != 0:
-		return row.lostTo(ref, fence)
+		err = row.lostTo(ref, fence)
 	case row.holds(at):
-		return row.busy(ref, at)
+		err = row.busy(ref, at)
 	case row.holder != "":
-		return s.putLease(ctx, ex, ref, leaseRow{fence: row.fence + 1}, true)
+		err = s.putLease(ctx, ex, ref, leaseRow{fence: row.fence + 1}, true)
 	case !found && s.dialect.rowLocks:
-		return s.putLease(ctx, ex, ref, leaseRow{}, false) // what is not there cannot be locked
+		err = s.putLease(ctx, ex, ref, leaseRow{}, false) // what is not there cannot be locked
 	}
-	return nil
+	return at, err
 }

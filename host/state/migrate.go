@@ -61,8 +61,9 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB, files fs.FS) error {
 // The statements around the migrations of a database whose schema is not in
 // the transaction.
 const (
-	makeSchemaLock = "CREATE TABLE IF NOT EXISTS schema_lock (id BIGINT NOT NULL PRIMARY KEY)"
-	takeSchemaLock = "INSERT INTO schema_lock (id) VALUES (1) ON DUPLICATE KEY UPDATE id = VALUES(id)"
+	makeSchemaLock  = "CREATE TABLE IF NOT EXISTS schema_lock (id BIGINT NOT NULL PRIMARY KEY)"
+	beginSchemaLock = "START TRANSACTION"
+	takeSchemaLock  = "INSERT INTO schema_lock (id) VALUES (1) ON DUPLICATE KEY UPDATE id = VALUES(id)"
 )
 
 // Tries to get the schema's lock, each as long as the database waits for a
@@ -80,7 +81,7 @@ func lockSchema(ctx context.Context, pool *sql.DB, d dialect) (unlock func(), er
 	unlock = func() { discard(conn, ex) }
 	_, err = ex.exec(ctx, makeSchemaLock)
 	for try := 0; err == nil && try < schemaTries; try++ {
-		if _, err = ex.exec(ctx, d.begin); err != nil {
+		if _, err = ex.exec(ctx, beginSchemaLock); err != nil {
 			break
 		}
 		if _, err = ex.exec(ctx, takeSchemaLock); err == nil {

@@ -42,11 +42,15 @@ func mysqlSettings() []string {
 	}
 }
 
+// mysqlLaneSetting has a lane's transactions begin by themselves: one question
+// less for each.
+const mysqlLaneSetting = "SET SESSION autocommit = 0"
+
 // mysqlTable is the engine that keeps transactions, whatever the server's
 // default is.
 const mysqlTable = "ENGINE=InnoDB"
 
-const mysqlNow = "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
+const mysqlClock = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
 // mysqlDialect is that of MySQL, MariaDB, TiDB and Vitess. Ids and keys are
 // bytes: compared byte by byte, without a character set or trailing spaces.
@@ -54,11 +58,11 @@ func mysqlDialect() dialect {
 	return dialect{
 		words: strings.NewReplacer("{id}", varbinary(host.MaxIDBytes), "{key}", varbinary(abi.KeyBytes), "{bytes}", "LONGBLOB",
 			"{serial}", "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", "{clustered}", mysqlTable, "{ordered}", " "+mysqlTable+" /*T![auto_id_cache] AUTO_ID_CACHE=1 */"),
-		begin:    "START TRANSACTION",
 		lock:     " FOR UPDATE",
 		tables:   "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
 		upsert:   upsertOnDuplicate,
 		now:      nowOfMySQL,
+		clock:    mysqlClock,
 		explain:  explainMySQL,
 		rowLocks: true,
 		lanes:    mysqlLanes,
@@ -79,7 +83,7 @@ func upsertOnDuplicate(table string, key, values []string) string {
 
 func nowOfMySQL(ctx context.Context, ex *executor) (time.Time, error) {
 	var micros int64
-	_, err := ex.row(ctx, mysqlNow, nil, &micros)
+	_, err := ex.row(ctx, "SELECT "+mysqlClock, nil, &micros)
 	return timeOf(micros), err
 }
 
@@ -99,7 +103,7 @@ func openMySQL(ctx context.Context, cfg *mysql.Config) (p pools, err error) {
 	patient := cfg.Clone() // moving a large table takes as long as it takes
 	patient.ReadTimeout = 0
 	var errs [3]error
-	p.writes, errs[0] = mysqlPool(cfg, mysqlLanes)
+	p.writes, errs[0] = mysqlPool(cfg, mysqlLanes, mysqlLaneSetting)
 	p.reads, errs[1] = mysqlPool(cfg, mysqlReaders)
 	p.schema, errs[2] = mysqlPool(patient, 2) // one keeps the lock
 	if err := errors.Join(errs[:]...); err != nil {
@@ -111,12 +115,12 @@ func openMySQL(ctx context.Context, cfg *mysql.Config) (p pools, err error) {
 	return p, nil
 }
 
-func mysqlPool(cfg *mysql.Config, size int) (*sql.DB, error) {
+func mysqlPool(cfg *mysql.Config, size int, more ...string) (*sql.DB, error) {
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(setConnector{connector, mysqlSettings()})
+	db := sql.OpenDB(setConnector{connector, append(mysqlSettings(), more...)})
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db, nil

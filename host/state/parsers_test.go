@@ -24,8 +24,8 @@ import (
 func statements(t *testing.T) []string {
 	t.Helper()
 	d := mysqlDialect()
-	all := append(mysqlSettings(), d.begin, "COMMIT", "ROLLBACK", d.tables, mysqlNow, mysqlPacket,
-		makeSchemaLock, takeSchemaLock, makeSchemaVersion, addSchemaVersion, lastSchemaVersion)
+	all := append(mysqlSettings(), mysqlLaneSetting, "COMMIT", "ROLLBACK", d.tables, "SELECT "+mysqlClock, mysqlPacket,
+		makeSchemaLock, beginSchemaLock, takeSchemaLock, makeSchemaVersion, addSchemaVersion, lastSchemaVersion)
 	q := reflect.ValueOf(newQueries(d))
 	for i := range q.NumField() {
 		all = append(all, q.Field(i).String())

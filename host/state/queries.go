@@ -63,7 +63,7 @@ func newQueries(d dialect) queries {
 			" WHERE tenant_id = ? AND seq > ?%s ORDER BY seq LIMIT ?",
 		lastRecord: "SELECT MAX(seq) FROM audit_record WHERE tenant_id = ?",
 
-		lease:       "SELECT fence, holder_id, expires_at FROM agent_lease" + whereSession + d.lock,
+		lease:       "SELECT fence, holder_id, expires_at, " + d.clock + " FROM agent_lease" + whereSession + d.lock,
 		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "tenant_id", "user_id", "session_id"}),
 		changeLease: "UPDATE agent_lease SET fence = ?, holder_id = ?, expires_at = ?" + whereSession,
 

@@ -134,10 +134,7 @@ func (s *Store) SaveStateUnder(ctx context.Context, ref host.SessionRef, fence F
 	if err := checkChanges(ref, changes); err != nil {
 		return s.fail(ctx, op, err)
 	}
-	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
-		if err := s.checkFence(ctx, ex, ref, fence, at); err != nil {
-			return err
-		}
+	return s.writeFor(ctx, op, ref, fence, func(ctx context.Context, ex *executor, at time.Time) error {
 		return s.applyState(ctx, ex, ref, changes, at)
 	})
 }

@@ -41,7 +41,7 @@ func (s *Store) Settle(ctx context.Context, st Settlement) error {
 		return s.fail(ctx, op, err)
 	}
 	st.Records = records
-	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
+	return s.writeFor(ctx, op, st.Session, st.Fence, func(ctx context.Context, ex *executor, at time.Time) error {
 		return s.settle(ctx, ex, st, at)
 	})
 }
@@ -78,9 +78,6 @@ func (st Settlement) writes() bool {
 }
 
 func (s *Store) settle(ctx context.Context, ex *executor, st Settlement, at time.Time) error {
-	if err := s.checkFence(ctx, ex, st.Session, st.Fence, at); err != nil {
-		return err
-	}
 	if err := s.settleClaim(ctx, ex, st, at); err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ func sqliteDialect() dialect {
 		tables:  "SELECT name FROM sqlite_master WHERE type = 'table'",
 		upsert:  upsertOnConflict,
 		now:     func(context.Context, *executor) (time.Time, error) { return time.Now(), nil },
+		clock:   "0",
 		explain: explainSQLite,
 		lanes:   1,
 	}

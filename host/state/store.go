@@ -136,14 +136,17 @@ func (s *Store) Ping(ctx context.Context) error {
 // write runs one transaction on the writer; see there. The time at which it
 // runs is by the store's clock.
 func (s *Store) write(ctx context.Context, op string, run func(ctx context.Context, ex *executor, at time.Time) error) error {
-	err := s.writer.do(ctx, func(ctx context.Context, ex *executor) error {
+	return s.transact(ctx, op, func(ctx context.Context, ex *executor) error {
 		at, err := s.now(ctx, ex)
 		if err != nil {
 			return err
 		}
 		return run(ctx, ex, at)
 	})
-	if err != nil {
+}
+
+func (s *Store) transact(ctx context.Context, op string, run func(ctx context.Context, ex *executor) error) error {
+	if err := s.writer.do(ctx, run); err != nil {
 		return s.fail(ctx, op, err)
 	}
 	return nil

@@ -238,9 +238,12 @@ func (v *View) apply(ctx context.Context, ex *executor) error {
 	if len(v.writes) == 0 {
 		return nil
 	}
-	layers, err := v.store.layers(ctx, ex, v.tenant)
-	if err != nil {
-		return err
+	layers := v.layers // verified to be as they were
+	if layers == nil {
+		var err error
+		if layers, err = v.store.layers(ctx, ex, v.tenant); err != nil {
+			return err
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.writes)) {
 		if err := v.applyWrite(ctx, ex, layers, key, v.writes[key]); err != nil {
