@@ -57,6 +57,7 @@ func TestACommitThatNobodyCanTellAboutSaysSo(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	wantRecords(t, openAt(t, direct, Options{}), "shop", "notice before", "notice call")
+	proxy.close()
 	err = record(t, s, "later") // nothing of it was begun
 	if wantCode(t, err, abi.StoreFailure); errors.Is(err, ErrUnknownEnd) {
 		t.Errorf("got %v", err)
