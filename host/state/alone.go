@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -71,7 +72,7 @@ func (l *lane) faultOf(err error) fault {
 func (l *lane) transact(u *unit) error {
 	ctx, cancel := context.WithTimeout(context.Background(), unitTime)
 	defer cancel()
-	mark := rand.Int64()
+	mark := 1 + rand.Int64N(math.MaxInt64)
 	err := l.beginAlone(ctx, mark)
 	if err == nil {
 		err = u.run(ctx, l.ex)

@@ -172,10 +172,12 @@ func TestWhatOthersAreAlwaysInTheWayOfIsAConflict(t *testing.T) {
 
 // A server that is killed and started again, over and over: what was confirmed
 // is there, what failed is not, and nothing happens twice.
-func TestAServerThatIsKilledLosesAndRepeatsNothing(t *testing.T) {
+func TestAServerThatIsKilledLosesAndRepeatsNothing(t *testing.T) { killServer(t, 4) }
+
+func killServer(t *testing.T, kills int) {
 	server := statetest.Start(t)
 	s := openAt(t, server.Database(t), Options{})
-	const callers, kills = 6, 4
+	const callers = 6
 	var confirmed sync.Map
 	var stop atomic.Bool
 	var done atomic.Int64

@@ -92,8 +92,10 @@ func (s *Store) lastSettledSeq(ctx context.Context, tenant host.TenantID) (seq i
 		return 0, err
 	}
 	var last sql.NullInt64
-	err = tx.QueryRowContext(ctx, s.queries.lastRecord, string(tenant)).Scan(&last)
-	return last.Int64, err
+	if err := tx.QueryRowContext(ctx, s.queries.lastRecord, string(tenant)).Scan(&last); err != nil {
+		return 0, err
+	}
+	return last.Int64, tx.Commit() // keeps the slots that had to be made
 }
 
 // scanText takes the only column of every row.

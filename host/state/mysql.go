@@ -22,8 +22,8 @@ const (
 	mysqlReaders = 8                // with the lanes 24 connections for a replica: a server takes 151 by default
 	mysqlDial    = 5 * time.Second  // for a connection to come about
 	mysqlSilence = 30 * time.Second // for an answer, and for a statement to be taken
-	mysqlIdle    = "20"             // s after which the server gives up a connection without a word, and frees its locks
-	mysqlLockS   = "3"              // wait for a lock; transactions take milliseconds
+	mysqlIdle    = 20 * time.Second // without a word from us, after which the server gives up a connection and frees its locks
+	mysqlLock    = 3 * time.Second  // wait for a lock; transactions take milliseconds
 )
 
 // minPacketBytes is what the server must take at once: a value of kv at its
@@ -37,10 +37,12 @@ func mysqlSettings() []string {
 	return []string{
 		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		"SET SESSION sql_mode = 'STRICT_ALL_TABLES'",
-		"SET SESSION innodb_lock_wait_timeout = " + mysqlLockS,
-		"SET SESSION wait_timeout = " + mysqlIdle,
+		"SET SESSION innodb_lock_wait_timeout = " + seconds(mysqlLock),
+		"SET SESSION wait_timeout = " + seconds(mysqlIdle),
 	}
 }
+
+func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
 // mysqlLaneSetting has a lane's transactions begin by themselves: one question
 // less for each.
@@ -123,6 +125,7 @@ func mysqlPool(cfg *mysql.Config, size int, more ...string) (*sql.DB, error) {
 	db := sql.OpenDB(setConnector{connector, append(mysqlSettings(), more...)})
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
+	db.SetConnMaxIdleTime(mysqlIdle / 2)
 	return db, nil
 }
 
