@@ -30,8 +30,9 @@ replay: build
 
 # Everything that a change must keep, with the race detector; then, without it,
 # the packages that have proofs which it would make too slow (the WebAssembly
-# specification's suite, other databases' parsers). Guests are compiled by a plain binary into .cache/test
-# first, since the race detector makes that ten times slower.
+# specification's suite, other databases' parsers). Guests are compiled by a
+# plain binary into .cache/test first, since the race detector makes that ten
+# times slower.
 test: deps-guests deps-mariadb
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk ./skills/...

@@ -38,15 +38,18 @@ func mysqlSettings() []string {
 		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		"SET SESSION sql_mode = 'STRICT_ALL_TABLES'",
 		"SET SESSION innodb_lock_wait_timeout = " + seconds(mysqlLock),
-		"SET SESSION wait_timeout = " + seconds(mysqlIdle),
 	}
 }
 
-func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+// mysqlIdleSetting is not said where migrations run: the connection that keeps
+// their lock has nothing to say for as long as they take.
+func mysqlIdleSetting() string { return "SET SESSION wait_timeout = " + seconds(mysqlIdle) }
 
 // mysqlLaneSetting has a lane's transactions begin by themselves: one question
 // less for each.
 const mysqlLaneSetting = "SET SESSION autocommit = 0"
+
+func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
 // mysqlTable is the engine that keeps transactions, whatever the server's
 // default is.
@@ -105,8 +108,8 @@ func openMySQL(ctx context.Context, cfg *mysql.Config) (p pools, err error) {
 	patient := cfg.Clone() // moving a large table takes as long as it takes
 	patient.ReadTimeout = 0
 	var errs [3]error
-	p.writes, errs[0] = mysqlPool(cfg, mysqlLanes, mysqlLaneSetting)
-	p.reads, errs[1] = mysqlPool(cfg, mysqlReaders)
+	p.writes, errs[0] = mysqlPool(cfg, mysqlLanes, mysqlIdleSetting(), mysqlLaneSetting)
+	p.reads, errs[1] = mysqlPool(cfg, mysqlReaders, mysqlIdleSetting())
 	p.schema, errs[2] = mysqlPool(patient, 2) // one keeps the lock
 	if err := errors.Join(errs[:]...); err != nil {
 		return pools{}, err

@@ -24,7 +24,7 @@ import (
 func statements(t *testing.T) []string {
 	t.Helper()
 	d := mysqlDialect()
-	all := append(mysqlSettings(), mysqlLaneSetting, "COMMIT", "ROLLBACK", d.tables, "SELECT "+mysqlClock, mysqlPacket,
+	all := append(mysqlSettings(), mysqlIdleSetting(), mysqlLaneSetting, "COMMIT", "ROLLBACK", d.tables, "SELECT "+mysqlClock, mysqlPacket,
 		makeSchemaLock, beginSchemaLock, takeSchemaLock, makeSchemaVersion, addSchemaVersion, lastSchemaVersion)
 	q := reflect.ValueOf(newQueries(d))
 	for i := range q.NumField() {

@@ -62,9 +62,14 @@ type Store struct {
 //
 //   - "sqlite:/path/file.db", or a bare path. Missing folders are created with
 //     mode 0700 and a missing file with 0600.
-//   - "mysql://user@host:port/database?password_env=NAME" of MySQL, MariaDB or
-//     what speaks their protocol; see mysqlSource for what else it may say. The
-//     database must be there and be the store's own.
+//   - "mysql://user@host:port/database?password_env=NAME" of MariaDB, MySQL or
+//     what speaks their protocol. The database must be there, be the store's own
+//     and be written through one server. The password is in that environment
+//     variable, or in the URL; connections to other machines are encrypted and
+//     the server's certificate is checked, unless it says tls=off; ca=/path.pem
+//     names the authorities for that; socket=/path is a Unix socket instead of
+//     a host. A store has up to 24 connections, and the user needs all rights
+//     on the database.
 //
 // It fails with StoreFailure and a hint if the database cannot be used, is not a
 // store or is damaged, or a newer Sluice wrote it. No message has a password.
