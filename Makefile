@@ -10,7 +10,7 @@ SOAK ?= 1h
 # Beside the system that this runs on; see also host/systems_test.go.
 SYSTEMS := linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: all build demo test stress test-arm64 vet-others fuzz soak bench bench-engine replay deps deps-guests deps-arm64 clean
+.PHONY: all build demo test stress test-arm64 vet-others fuzz soak bench bench-engine replay deps deps-guests deps-mariadb deps-arm64 clean
 
 all: build
 
@@ -30,13 +30,15 @@ replay: build
 
 # Everything that a change must keep, with the race detector; then, without it,
 # the packages that have proofs which it would make too slow (the WebAssembly
-# specification's suite). Guests are compiled by a plain binary into .cache/test
-# first, since the race detector makes that ten times slower.
-test: deps-guests
+# specification's suite, other databases' parsers). Guests are compiled by a
+# plain binary into .cache/test first, since the race detector makes that ten
+# times slower.
+test: deps-guests deps-mariadb
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk ./skills/...
 	$(GO) test -race -timeout 14m ./...
 	$(GO) test -timeout 14m ./host ./host/rewrite ./host/sandbox ./host/window ./sdk
+	$(GO) test -timeout 14m -run Parsers ./host/state
 	$(GO) test -timeout 14m -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
 # Tests of guests' memory as systems without Linux's means have it: a copy of
@@ -45,7 +47,7 @@ PLAIN := PlainCopy|ThreeLanguages|Memory|Clos|LeavesNothing
 
 # Long seeded runs: crashes, races, faults; and the sandbox as it is on systems
 # that do not tell which pages were written.
-stress: deps-guests test-arm64 vet-others
+stress: deps-guests deps-mariadb test-arm64 vet-others
 	$(GO) test -tags stress -run Stress -timeout 30m -count=1 -v ./host/...
 	$(GO) test -tags plaincopy -short -timeout 20m ./host/sandbox
 
@@ -75,7 +77,7 @@ soak: deps-guests
 	SOAK=$(SOAK) $(GO) test -tags stress -run Soak -timeout 0 -count=1 -v ./host/sandbox
 
 # Figures beside the reference host, in one run.
-bench: deps
+bench: deps deps-mariadb
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/sandbox ./host/dispatch ./host/state
 
 # The engine's table beside the reference host; fails where a ratio misses what
@@ -89,6 +91,9 @@ deps:
 
 deps-guests:
 	@.ci/deps guests
+
+deps-mariadb:
+	@.ci/deps mariadb
 
 deps-arm64:
 	@.ci/deps arm64

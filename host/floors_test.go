@@ -30,7 +30,7 @@ var floors = [][]string{
 }
 
 // testRooms help the tests of the rooms above them; only tests import them.
-var testRooms = []string{"host/sandbox/sandboxtest", "host/sandbox/sandboxtest/warm"}
+var testRooms = []string{"host/sandbox/sandboxtest", "host/sandbox/sandboxtest/warm", "host/state/statetest"}
 
 // annex lists what the guests' side may import: skills -> sdk -> abi.
 var annex = map[string][]string{

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,57 +13,161 @@ import (
 	"github.com/sluicehq/sluice/host"
 )
 
+// databases are those that the benchmarks run on.
+func databases() []database { return []database{sqliteDatabase(), mariadbDatabase()} }
+
 // BenchmarkBareCommit is the floor: one synced transaction with one row on
 // the same driver and settings, without the store.
 func BenchmarkBareCommit(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "bare.db")
-	if err := createSQLite(path); err != nil {
-		b.Fatal(err)
+	for _, d := range databases() {
+		b.Run(d.name, func(b *testing.B) {
+			from, err := sourceOf(d.fresh(b), Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			p, err := from.connect(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer p.writes.Close()
+			defer p.reads.Close()
+			defer p.schema.Close()
+			if _, err := p.schema.Exec(from.dialect.words.Replace("CREATE TABLE t (id {serial}, value {bytes})")); err != nil {
+				b.Fatal(err)
+			}
+			insert, err := p.schema.Prepare("INSERT INTO t (value) VALUES (?)")
+			if err != nil {
+				b.Fatal(err)
+			}
+			value := make([]byte, 200)
+			latencies := latencies{}
+			for b.Loop() {
+				begun := time.Now()
+				if _, err := insert.Exec(value); err != nil {
+					b.Fatal(err)
+				}
+				latencies.add(begun)
+			}
+			latencies.report(b)
+		})
 	}
-	writes, reads, err := openSQLite(context.Background(), path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer writes.Close()
-	defer reads.Close()
-	if _, err := writes.Exec("CREATE TABLE t (id INTEGER PRIMARY KEY, value BLOB)"); err != nil {
-		b.Fatal(err)
-	}
-	insert, err := writes.Prepare("INSERT INTO t (value) VALUES (?)")
-	if err != nil {
-		b.Fatal(err)
-	}
-	value := make([]byte, 200)
-	for b.Loop() {
-		if _, err := insert.Exec(value); err != nil {
-			b.Fatal(err)
-		}
-	}
-	report(b)
 }
 
 // BenchmarkCall is one durable write: Claim, a get and a put in a view, Settle.
 func BenchmarkCall(b *testing.B) {
-	for _, callers := range []int{1, 64} {
-		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			s := openStore(b)
-			b.ResetTimer()
-			var next atomic.Int64
-			var wg sync.WaitGroup
-			for c := range callers {
-				wg.Go(func() {
-					ref := host.SessionRef{Tenant: "shop", User: "ann", Session: host.SessionID(fmt.Sprint("s", c))}
-					for next.Add(1) <= int64(b.N) {
-						if err := durableCall(s, ref, fmt.Sprint("product/", c)); err != nil {
-							b.Error(err)
-							return
-						}
+	for _, d := range databases() {
+		for _, callers := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/callers=%d", d.name, callers), func(b *testing.B) {
+				s := d.open(b)
+				for c := range callers { // every session and key is there before
+					if err := durableCall(s, callerSession(c), callerKey(c)); err != nil {
+						b.Fatal(err)
 					}
-				})
+				}
+				b.ResetTimer()
+				benchCalls(b, s, callers)
+			})
+		}
+	}
+}
+
+func benchCalls(b *testing.B, s *Store, callers int) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	latencies := latencies{}
+	for c := range callers {
+		wg.Go(func() {
+			for next.Add(1) <= int64(b.N) {
+				begun := time.Now()
+				if err := durableCall(s, callerSession(c), callerKey(c)); err != nil {
+					b.Error(err)
+					return
+				}
+				latencies.add(begun)
 			}
-			wg.Wait()
-			report(b)
 		})
+	}
+	wg.Wait()
+	latencies.report(b)
+}
+
+func callerSession(c int) host.SessionRef {
+	return host.SessionRef{Tenant: "shop", User: "ann", Session: host.SessionID(fmt.Sprint("s", c))}
+}
+
+func callerKey(c int) string { return fmt.Sprint("product/", c) }
+
+// BenchmarkLoadSession reads a session of 10,000 messages from its start to its
+// end, as the agent does, beside two others.
+func BenchmarkLoadSession(b *testing.B) {
+	for _, d := range databases() {
+		b.Run(d.name, func(b *testing.B) {
+			s := d.open(b)
+			const messages = 10_000
+			for c := range 3 {
+				saySession(b, s, callerSession(c), messages)
+			}
+			latencies := latencies{}
+			for b.Loop() {
+				begun := time.Now()
+				if n := loadSession(b, s, callerSession(1)); n != messages {
+					b.Fatalf("%d messages", n)
+				}
+				latencies.add(begun)
+			}
+			latencies.report(b)
+		})
+	}
+}
+
+func saySession(b *testing.B, s *Store, ref host.SessionRef, messages int) {
+	b.Helper()
+	for first := 0; first < messages; first += MaxKeys {
+		var changes []Change
+		for i := range MaxKeys {
+			data := fmt.Appendf(nil, `{"role":"user","text":"%0200d"}`, first+i)
+			changes = append(changes, Change{Key: fmt.Sprintf("message/%08d", first+i), Data: data})
+		}
+		if err := s.SaveState(b.Context(), ref, changes...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func loadSession(b *testing.B, s *Store, ref host.SessionRef) (messages int) {
+	b.Helper()
+	for after := ""; ; {
+		page, err := s.ListState(b.Context(), ref, "message/", after, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(page) == 0 {
+			return messages
+		}
+		messages += len(page)
+		after = page[len(page)-1].Key
+	}
+}
+
+// latencies collects how long each operation took.
+type latencies struct {
+	mu  sync.Mutex
+	all []time.Duration // guarded by mu
+}
+
+func (l *latencies) add(begun time.Time) {
+	took := time.Since(begun)
+	l.mu.Lock()
+	l.all = append(l.all, took)
+	l.mu.Unlock()
+}
+
+// report gives the median and the throughput.
+func (l *latencies) report(b *testing.B) {
+	slices.Sort(l.all)
+	if n := len(l.all); n > 0 {
+		b.ReportMetric(float64(l.all[n/2].Microseconds()), "p50-us")
+		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "ops/s")
 	}
 }
 
@@ -84,8 +188,4 @@ func durableCall(s *Store, ref host.SessionRef, key string) error {
 	}
 	record.Kind = host.RecordOutcome
 	return s.Settle(ctx, Settlement{Session: ref, Call: call, Key: host.Key(call), Outcome: detail, Views: []*View{view}, Records: []host.Record{record}})
-}
-
-func report(b *testing.B) {
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }

@@ -26,6 +26,7 @@ type ClaimRequest struct {
 	Key     host.Key      // the idempotency key
 	Digest  string        // of the tool, the release and the canonical arguments
 	Call    host.CallID   // who asks
+	Fence   Fence         // of the session's lease that the caller has; see Fence
 	Lease   time.Duration // more than 0, at most a day; after it others may doubt the call
 	Intent  host.Record   // kept together with the claim; without a session it gets the request's
 }
@@ -40,7 +41,7 @@ type Claim struct {
 // Claim asks for the right to run a write. ClaimNew goes to one caller only,
 // and then the claim and the intent's record are durable, together. A key that
 // is taken is no error: the State says what to do. The same key with another
-// digest is Conflict. Asking again never gives a second ClaimNew, not even to
+// digest is Conflict; a fence that is not the session's is Busy. Asking again never gives a second ClaimNew, not even to
 // the same call, unless the claim was released.
 func (s *Store) Claim(ctx context.Context, req ClaimRequest) (Claim, error) {
 	return s.claim(ctx, "state.Claim", req, false)
@@ -66,7 +67,7 @@ func (s *Store) claim(ctx context.Context, op string, req ClaimRequest, takeOver
 	}
 	req.Intent = intents[0]
 	var claim Claim
-	err = s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) (err error) {
+	err = s.writeFor(ctx, op, req.Session, req.Fence, func(ctx context.Context, ex *executor, at time.Time) (err error) {
 		claim, err = s.decideClaim(ctx, ex, req, takeOver, at)
 		return err
 	})
@@ -133,7 +134,7 @@ func (s *Store) decideClaim(ctx context.Context, ex *executor, req ClaimRequest,
 		err = s.takeClaim(ctx, ex, req, at)
 	}
 	if err == nil {
-		err = s.addRecords(ctx, ex, at, []host.Record{req.Intent})
+		err = s.keepRecords(ctx, ex, at, []host.Record{req.Intent})
 	}
 	return Claim{State: ClaimNew, Call: req.Call}, err
 }
@@ -170,7 +171,7 @@ func (s *Store) ReleaseClaim(ctx context.Context, session host.SessionRef, key h
 		if released == 0 {
 			return s.notHeld(ctx, ex, session, key, call)
 		}
-		return s.addRecords(ctx, ex, at, records)
+		return s.keepRecords(ctx, ex, at, records)
 	})
 }
 

@@ -4,9 +4,15 @@
 // every statement, the migrations, and the clock that leases and times come
 // from. A tenant is part of every key.
 //
-// The database is SQLite. What differs between databases is in dialect.go, what
-// is about SQLite's files and settings in sqlite.go; everything else is written
-// in what SQLite and the MySQL family have in common.
+// The database is SQLite, or MariaDB or another that speaks MySQL's protocol. The
+// tests run on SQLite and MariaDB; every statement also passes the parsers of
+// TiDB and Vitess. Several servers that write and replicate to each other
+// (Galera) are used through one of them: they do not keep each other's locks.
+// It is one store: what differs between databases is in dialect.go, what is
+// about SQLite's files and settings in sqlite.go, what is about MySQL's URLs,
+// settings and errors in mysql.go, mysqlurl.go and mysqlfault.go; everything else
+// is written in what all have in common. Migrations go forward only; each of their statements
+// is safe to repeat where a database cannot take a table back.
 //
 // # Life of a durable write
 //
@@ -27,16 +33,43 @@
 //     claim is unknown. Reclaim runs the write again, under the same key; the
 //     former holder can no longer settle.
 //
-// # Life of a commit
+// # Life of a commit on a database that locks as a whole (batch.go)
 //
 //  1. A caller checks its input, makes a unit and puts it in the writer's queue,
 //     which is bounded. While it waits there it may leave.
-//  2. The writer takes the unit, begins a transaction and runs it in a
+//  2. The writer's one lane takes the unit, begins a transaction and runs it in a
 //     savepoint, then whatever else waits, until the batch is full or old.
 //  3. A unit that fails is rolled back to its savepoint and told at once.
 //  4. One commit, one sync of the disk; then all other units are told.
 //  5. Where the database gives up the transaction, no unit of the batch is
 //     kept, all are told so, and the next batch gets a new connection.
+//
+// # Life of a commit on a database that locks rows (alone.go, lock.go)
+//
+//  1. As above; one of the writer's lanes takes the unit.
+//  2. Its transaction begins with a mark in the lane's own row, then locks in one
+//     order: the session's lease, the claim, the tenant's slots for the keys that
+//     it depends on, then rows.
+//  3. Where another transaction was in the way (a deadlock, a lock that did not
+//     come free, a key that was made meanwhile), or the connection had died
+//     while it was idle, all of it is rolled back and the unit runs again, a few
+//     times; then the caller is told StoreConflict or StoreFailure.
+//  4. The commit. The database lets those of several lanes share a sync.
+//  5. Where the commit's answer is lost, a new connection waits for the lane's row
+//     and looks for the mark: it was kept, or it runs again, or, if the database
+//     stays away, the caller is told ErrUnknownEnd.
+//
+// # Life of a lease
+//
+//  1. Lease gives a session's next fence to one holder, until a time by the
+//     store's clock. Others are told Busy, with the holder and that time.
+//  2. The holder renews it, and sends the fence with every write. The write's own
+//     transaction reads the lease's row, and keeps it locked until it has
+//     committed.
+//  3. The holder releases it; or its time runs out and the next Lease takes it
+//     over with a greater fence.
+//  4. A holder that was thought dead comes back: its fence is not the newest, each
+//     of its writes is refused with ErrLeaseLost, and nothing of it is kept.
 //
 // # Life of a fork
 //

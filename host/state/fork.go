@@ -19,9 +19,8 @@ type kvTenant struct {
 	sealed bool          // has forks: takes no more writes
 }
 
-// kvTenant reads with one of the three queries for it: plain, held, locked.
-func (s *Store) kvTenant(ctx context.Context, ex *executor, query string, tenant host.TenantID) (space kvTenant, err error) {
-	_, err = ex.row(ctx, query, []any{string(tenant)}, (*string)(&space.parent), &space.depth, &space.sealed)
+func (s *Store) kvTenant(ctx context.Context, ex *executor, tenant host.TenantID) (space kvTenant, err error) {
+	_, err = ex.row(ctx, s.queries.kvTenant, []any{string(tenant)}, (*string)(&space.parent), &space.depth, &space.sealed)
 	return space, err
 }
 
@@ -30,7 +29,7 @@ func (s *Store) kvTenant(ctx context.Context, ex *executor, query string, tenant
 func (s *Store) layers(ctx context.Context, ex *executor, tenant host.TenantID) ([]host.TenantID, error) {
 	layers := []host.TenantID{tenant}
 	for range MaxForkDepth {
-		space, err := s.kvTenant(ctx, ex, s.queries.kvTenant, tenant)
+		space, err := s.kvTenant(ctx, ex, tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +71,12 @@ func (s *Store) Fork(ctx context.Context, parent, child host.TenantID) error {
 }
 
 func (s *Store) fork(ctx context.Context, ex *executor, parent, child host.TenantID) error {
-	above, err := s.kvTenant(ctx, ex, s.queries.kvTenantLocked, parent)
+	for _, tenant := range []host.TenantID{min(parent, child), max(parent, child)} {
+		if err := s.lockSlots(ctx, ex, tenant, allSlots); err != nil {
+			return err
+		}
+	}
+	above, err := s.kvTenant(ctx, ex, parent)
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func (s *Store) fork(ctx context.Context, ex *executor, parent, child host.Tenan
 }
 
 func (s *Store) hasKV(ctx context.Context, ex *executor, tenant host.TenantID) (bool, error) {
-	space, err := s.kvTenant(ctx, ex, s.queries.kvTenantLocked, tenant)
+	space, err := s.kvTenant(ctx, ex, tenant)
 	if err != nil || space != (kvTenant{}) {
 		return true, err
 	}

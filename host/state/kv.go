@@ -68,7 +68,10 @@ func checkEntry(key string, value []byte) error {
 }
 
 func (s *Store) importBatch(ctx context.Context, ex *executor, tenant host.TenantID, namespace string, batch []abi.Entry) error {
-	space, err := s.kvTenant(ctx, ex, s.queries.kvTenantHeld, tenant)
+	if err := s.lockSlots(ctx, ex, tenant, allSlots); err != nil {
+		return err
+	}
+	space, err := s.kvTenant(ctx, ex, tenant)
 	if err != nil {
 		return err
 	}

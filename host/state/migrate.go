@@ -14,17 +14,23 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-const makeSchemaVersion = "CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)"
+// The statements for the schema's own versions.
+const (
+	makeSchemaVersion = "CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)"
+	addSchemaVersion  = "INSERT INTO schema_version (version, applied_at) VALUES (?, ?)"
+	lastSchemaVersion = "SELECT MAX(version) FROM schema_version"
+)
 
 // migrate brings the schema forward to the newest version that the files
-// have, all in one transaction. It never goes back: a store that a newer
-// Sluice has written is refused.
-func (s *Store) migrate(ctx context.Context, files fs.FS) error {
+// have. It never goes back: a store that a newer Sluice has written is refused.
+// Where statements of a schema can be rolled back it is all or nothing; where
+// each commits by itself, what was broken off goes on with the next Open.
+func (s *Store) migrate(ctx context.Context, pool *sql.DB, files fs.FS) error {
 	steps, err := migrations(files)
 	if err != nil {
 		return err
 	}
-	conn, err := s.writes.Conn(ctx)
+	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,6 +40,14 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 	if have, err := schemaVersion(ctx, ex, s.dialect); err != nil || have == len(steps) {
 		return err
 	}
+	if s.dialect.rowLocks {
+		unlock, err := lockSchema(ctx, pool, s.dialect)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		return migrateFrom(ctx, ex, s.dialect, steps)
+	}
 	if _, err := ex.exec(ctx, s.dialect.begin); err != nil {
 		return err
 	}
@@ -42,6 +56,46 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 	}
 	_, err = ex.exec(ctx, "COMMIT")
 	return err
+}
+
+// The statements around the migrations of a database whose schema is not in
+// the transaction.
+const (
+	makeSchemaLock  = "CREATE TABLE IF NOT EXISTS schema_lock (id BIGINT NOT NULL PRIMARY KEY)"
+	beginSchemaLock = "START TRANSACTION"
+	takeSchemaLock  = "INSERT INTO schema_lock (id) VALUES (1) ON DUPLICATE KEY UPDATE id = VALUES(id)"
+)
+
+// Tries to get the schema's lock, each as long as the database waits for a
+// row: minutes, in which another process may move a large table.
+const schemaTries = 100
+
+// lockSchema keeps other processes from migrating, with a row that a connection
+// of its own keeps locked: a process that dies gives it back.
+func lockSchema(ctx context.Context, pool *sql.DB, d dialect) (unlock func(), err error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ex := &executor{on: conn}
+	unlock = func() { discard(conn, ex) }
+	_, err = ex.exec(ctx, makeSchemaLock)
+	for try := 0; err == nil && try < schemaTries; try++ {
+		if _, err = ex.exec(ctx, beginSchemaLock); err != nil {
+			break
+		}
+		if _, err = ex.exec(ctx, takeSchemaLock); err == nil {
+			return unlock, nil
+		}
+		if d.fault(err) == clashed && ctx.Err() == nil {
+			_, err = ex.exec(ctx, "ROLLBACK")
+		}
+	}
+	unlock()
+	if err == nil {
+		err = openProblem("another process has been changing the store's schema for minutes").WithHint("wait until it is done, then start again")
+	}
+	return nil, err
 }
 
 func migrateFrom(ctx context.Context, ex *executor, d dialect, steps []string) error {
@@ -69,11 +123,11 @@ func applyStep(ctx context.Context, ex *executor, d dialect, version int, step s
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
-		if _, err := ex.exec(ctx, statement); err != nil {
+		if _, err := ex.exec(ctx, statement); err != nil && (d.made == nil || !d.made(err)) {
 			return err
 		}
 	}
-	_, err := ex.exec(ctx, "INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", version, time.Now().UnixMicro())
+	_, err := ex.exec(ctx, addSchemaVersion, version, time.Now().UnixMicro())
 	return err
 }
 
@@ -84,7 +138,9 @@ func schemaVersion(ctx context.Context, ex *executor, d dialect) (int, error) {
 	err := ex.each(ctx, d.tables, nil, func(rows *sql.Rows) (bool, error) {
 		var name string
 		err := rows.Scan(&name)
-		tables = append(tables, name)
+		if name != "schema_lock" { // may be there before the version is
+			tables = append(tables, name)
+		}
 		return true, err
 	})
 	if err != nil || len(tables) == 0 {
@@ -93,9 +149,9 @@ func schemaVersion(ctx context.Context, ex *executor, d dialect) (int, error) {
 	if !slices.Contains(tables, "schema_version") {
 		return 0, openProblem("the database belongs to another program: it has a table %s and no schema version", tables[0]).WithHint("give a path of its own to the store")
 	}
-	var version int
-	_, err = ex.row(ctx, "SELECT MAX(version) FROM schema_version", nil, &version)
-	return version, err
+	var version sql.NullInt64 // none while another process makes the first
+	_, err = ex.row(ctx, lastSchemaVersion, nil, &version)
+	return int(version.Int64), err
 }
 
 // migrations gives the files in order; their names begin with the version

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,141 +16,182 @@ import (
 	"github.com/sluicehq/sluice/host"
 )
 
-// runSQL makes or changes a file behind the store's back.
-func runSQL(t *testing.T, path, text string) {
+// raw gives connections to a database past the store.
+func (d database) raw(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	if err := createSQLite(path); err != nil {
-		t.Fatal(err)
+	open := func() (*sql.DB, error) {
+		if d.name == "mariadb" {
+			return mariadb.Server(t).Open(dsn)
+		}
+		if err := createSQLite(dsn); err != nil {
+			return nil, err
+		}
+		return sqlitePool(dsn, 1)
 	}
-	db, err := sqlitePool(path, 1)
+	db, err := open()
 	must(t, err)
-	defer db.Close()
-	_, err = db.Exec(text)
-	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
 }
 
-// fixture makes a store as the first release left it.
-func fixture(t *testing.T) string {
+// fixture makes a store as the release with that schema left it.
+func (d database) fixture(t *testing.T, version int) string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/schema1.sql")
+	text, err := os.ReadFile(fmt.Sprintf("testdata/schema%d.%s.sql", version, d.name))
 	must(t, err)
-	path := filepath.Join(t.TempDir(), "store.db")
-	runSQL(t, path, string(text))
-	return path
+	dsn := d.fresh(t)
+	_, err = d.raw(t, dsn).Exec(string(text))
+	must(t, err)
+	return dsn
+}
+
+// unmigrated gives a store's connections before its schema was looked at.
+func (d database) unmigrated(t *testing.T, dsn string) (*Store, *sql.DB) {
+	t.Helper()
+	from, err := sourceOf(dsn, Options{})
+	must(t, err)
+	p, err := from.connect(t.Context())
+	must(t, err)
+	t.Cleanup(func() {
+		for _, db := range []*sql.DB{p.reads, p.writes, p.schema} {
+			db.Close()
+		}
+	})
+	return &Store{dialect: from.dialect, writes: p.writes, reads: p.reads}, p.schema
+}
+
+// schemaOf gives the statements that make the tables.
+func (d database) schemaOf(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	var schema string
+	if d.name == "sqlite" {
+		must(t, db.QueryRow("SELECT GROUP_CONCAT(sql, ';\n') FROM (SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name)").Scan(&schema))
+		return schema
+	}
+	var names []string
+	rows, err := db.Query("SHOW TABLES")
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		_, err := scanText(&names)(rows)
+		must(t, err)
+	}
+	for _, name := range names {
+		var made string
+		must(t, db.QueryRow("SHOW CREATE TABLE "+name).Scan(&name, &made))
+		made, _, _ = strings.Cut(made, " AUTO_INCREMENT=")
+		made, _, _ = strings.Cut(made, " DEFAULT CHARSET=") // the server's, which bytes have no use for
+		if name != "schema_lock" {
+			schema += made + ";\n"
+		}
+	}
+	return schema
 }
 
 func TestAStoreOfTheFirstSchemaKeepsEverything(t *testing.T) {
-	at := time.Date(2026, 3, 1, 8, 2, 0, 0, time.UTC)
-	s := openAt(t, fixture(t), Options{Now: func() time.Time { return at }})
-	ref := session("shop")
-	values, err := s.ListState(t.Context(), ref, "", "", 0)
-	must(t, err)
-	if len(values) != 1 || values[0].Version != 2 || string(values[0].Data) != `{"sku":"1002"}` || values[0].UpdatedAt.Format(time.RFC3339Nano) != "2026-03-01T08:00:00.123456Z" {
-		t.Errorf("state %+v", values)
-	}
-	if got := contents(t, s.View("shop", "n")); !maps.Equal(got, map[string]string{"b": "", "c": "价"}) {
-		t.Errorf("kv %v", got)
-	}
-	wantKeysOf(t, s, "shop", "-a", "c")
-	wantCode(t, tryPut(t, s, "base", "a", "2"), abi.NotAllowed)
-	if claim := wantClaim(t, s.Claim, request(ref, "key1", "call9"), ClaimDone, "call1"); string(claim.Outcome) != `{"price":89}` {
-		t.Errorf("outcome %s", claim.Outcome)
-	}
-	wantClaim(t, s.Claim, request(ref, "key2", "call9"), ClaimUnknown, "call2")
-	wantRecords(t, s, "shop", "intent call1", "outcome call1", "intent call2")
-	must(t, s.SaveState(t.Context(), ref, Change{Key: "live.current", Version: 2, Data: []byte("3")}))
-	must(t, s.Record(t.Context(), host.Record{Session: ref, Kind: host.RecordNotice}))
+	onBoth(t, func(t *testing.T, d database) {
+		at := time.Date(2026, 3, 1, 8, 2, 0, 0, time.UTC)
+		s := openAt(t, d.fixture(t, 1), Options{Now: func() time.Time { return at }})
+		ref := session("shop")
+		values, err := s.ListState(t.Context(), ref, "", "", 0)
+		must(t, err)
+		if len(values) != 1 || values[0].Version != 2 || string(values[0].Data) != `{"sku":"1002"}` || values[0].UpdatedAt.Format(time.RFC3339Nano) != "2026-03-01T08:00:00.123456Z" {
+			t.Errorf("state %+v", values)
+		}
+		if got := contents(t, s.View("shop", "n")); !maps.Equal(got, map[string]string{"b": "", "c": "价"}) {
+			t.Errorf("kv %v", got)
+		}
+		wantKeysOf(t, s, "shop", "-a", "c")
+		wantCode(t, tryPut(t, s, "base", "a", "2"), abi.NotAllowed)
+		if claim := wantClaim(t, s.Claim, request(ref, "key1", "call9"), ClaimDone, "call1"); string(claim.Outcome) != `{"price":89}` {
+			t.Errorf("outcome %s", claim.Outcome)
+		}
+		wantClaim(t, s.Claim, request(ref, "key2", "call9"), ClaimUnknown, "call2")
+		wantRecords(t, s, "shop", "intent call1", "outcome call1", "intent call2")
+		must(t, s.SaveState(t.Context(), ref, Change{Key: "live.current", Version: 2, Data: []byte("3")}))
+		must(t, s.Record(t.Context(), host.Record{Session: ref, Kind: host.RecordNotice}))
+		fence := lease(t, s, "replica-a")
+		must(t, s.SaveStateUnder(t.Context(), ref, fence, Change{Key: "live.current", Version: 3, Data: []byte("4")}))
+	})
 }
 
 // A released migration is never edited: what it makes is what the fixture has.
 func TestTheFirstMigrationStillMakesTheFirstSchema(t *testing.T) {
-	made := filepath.Join(t.TempDir(), "store.db")
-	s := &Store{dialect: sqliteDialect()}
-	openWrites(t, s, made)
-	first, err := fs.ReadFile(migrationFiles, "migrations/0001_start.sql")
-	must(t, err)
-	must(t, s.migrate(t.Context(), fstest.MapFS{"migrations/0001_start.sql": {Data: first}}))
-	want := &Store{}
-	openWrites(t, want, fixture(t))
-	if a, b := schemaOf(t, s.writes), schemaOf(t, want.writes); a != b {
-		t.Errorf("made:\n%s\nwas:\n%s", a, b)
-	}
-}
-
-func openWrites(t *testing.T, s *Store, path string) {
-	t.Helper()
-	must(t, createSQLite(path))
-	var err error
-	s.writes, s.reads, err = openSQLite(t.Context(), path)
-	must(t, err)
-	t.Cleanup(func() {
-		s.reads.Close()
-		s.writes.Close()
+	onBoth(t, func(t *testing.T, d database) {
+		dsn := d.fresh(t)
+		s, pool := d.unmigrated(t, dsn)
+		first, err := fs.ReadFile(migrationFiles, "migrations/0001_start.sql")
+		must(t, err)
+		must(t, s.migrate(t.Context(), pool, fstest.MapFS{"migrations/0001_start.sql": {Data: first}}))
+		made, was := d.schemaOf(t, d.raw(t, dsn)), d.schemaOf(t, d.raw(t, d.fixture(t, 1)))
+		if made != was {
+			t.Errorf("made:\n%s\nwas:\n%s", made, was)
+		}
 	})
 }
 
-func schemaOf(t *testing.T, db *sql.DB) string {
-	t.Helper()
-	var schema string
-	must(t, db.QueryRow("SELECT GROUP_CONCAT(sql, ';\n') FROM (SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name)").Scan(&schema))
-	return schema
-}
-
-func TestMigrationsGoForwardAllOrNothing(t *testing.T) {
-	s := &Store{dialect: sqliteDialect()}
-	openWrites(t, s, fixture(t))
-	first, err := fs.ReadFile(migrationFiles, "migrations/0001_start.sql")
-	must(t, err)
-	files := fstest.MapFS{
-		"migrations/0001_start.sql": {Data: first},
-		"migrations/0002_lives.sql": {Data: []byte("-- lives\nCREATE TABLE agent_live (tenant_id {id} NOT NULL, PRIMARY KEY (tenant_id)) {clustered};\nALTER TABLE kv_tenant ADD COLUMN note {id};\n")},
-		"migrations/0003_break.sql": {Data: []byte("CREATE TABLE more (id BIGINT);\nCREATE TABLE agent_live (id BIGINT);\n")},
-	}
-	before := schemaOf(t, s.writes)
-	if err := s.migrate(t.Context(), files); err == nil || !strings.Contains(err.Error(), "schema version 3") {
-		t.Errorf("a migration that cannot run gives %v", err)
-	}
-	if after := schemaOf(t, s.writes); after != before {
-		t.Errorf("a failed migration left\n%s", after)
-	}
-	delete(files, "migrations/0003_break.sql")
-	must(t, s.migrate(t.Context(), files))
-	must(t, s.migrate(t.Context(), files))
-	var version, rows int
-	must(t, s.writes.QueryRow("SELECT MAX(version), (SELECT COUNT(*) FROM kv_tenant WHERE note IS NULL) FROM schema_version").Scan(&version, &rows))
-	if version != 2 || rows != 2 {
-		t.Errorf("schema version %d with %d old rows", version, rows)
-	}
+func TestMigrationsGoForwardAndAreTakenUpWhereTheyBrokeOff(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		dsn := d.fixture(t, 1)
+		s, pool := d.unmigrated(t, dsn)
+		first, err := fs.ReadFile(migrationFiles, "migrations/0001_start.sql")
+		must(t, err)
+		files := fstest.MapFS{
+			"migrations/0001_start.sql": {Data: first},
+			"migrations/0002_more.sql":  {Data: []byte("-- more\nCREATE TABLE more (tenant_id {id} NOT NULL, PRIMARY KEY (tenant_id)) {clustered};\nALTER TABLE kv_tenant ADD COLUMN note {id};\n")},
+			"migrations/0003_break.sql": {Data: []byte("CREATE TABLE third (id BIGINT);\nCREATE TABLE fourth (;\n")},
+		}
+		before := d.schemaOf(t, d.raw(t, dsn))
+		if err := s.migrate(t.Context(), pool, files); err == nil || !strings.Contains(err.Error(), "schema version 3") {
+			t.Errorf("a migration that cannot run gives %v", err)
+		}
+		if after := d.schemaOf(t, d.raw(t, dsn)); d.name == "sqlite" && after != before { // the other cannot take a table back
+			t.Errorf("a failed migration left\n%s", after)
+		}
+		files["migrations/0003_break.sql"].Data = []byte("CREATE TABLE third (id BIGINT);\nCREATE TABLE fourth (id BIGINT);\n")
+		must(t, s.migrate(t.Context(), pool, files))
+		must(t, s.migrate(t.Context(), pool, files))
+		var version, rows int
+		must(t, d.raw(t, dsn).QueryRow("SELECT MAX(version), (SELECT COUNT(*) FROM kv_tenant WHERE note IS NULL) FROM schema_version").Scan(&version, &rows))
+		if version != 3 || rows != 2 {
+			t.Errorf("schema version %d with %d old rows", version, rows)
+		}
+	})
 	if _, err := migrations(fstest.MapFS{"migrations/0002_gap.sql": {}}); err == nil || !strings.HasPrefix(err.Error(), "BUG:") {
 		t.Errorf("a gap in the numbers gives %v", err)
 	}
 }
 
 func TestANewerSchemaIsRefused(t *testing.T) {
-	path := fixture(t)
-	runSQL(t, path, "INSERT INTO schema_version VALUES (99, 0)")
-	for range 2 {
-		_, err := Open(t.Context(), path, Options{})
-		problem := wantCode(t, err, abi.StoreFailure)
-		if !strings.Contains(problem.Message, "version 99") || !strings.Contains(problem.Hint, "newer") {
-			t.Errorf("says %q, hint %q", problem.Message, problem.Hint)
+	onBoth(t, func(t *testing.T, d database) {
+		dsn := d.fixture(t, 1)
+		_, err := d.raw(t, dsn).Exec("INSERT INTO schema_version VALUES (99, 0)")
+		must(t, err)
+		for range 2 {
+			_, err := Open(t.Context(), dsn, Options{})
+			problem := wantCode(t, err, abi.StoreFailure)
+			if !strings.Contains(problem.Message, "version 99") || !strings.Contains(problem.Hint, "newer") {
+				t.Errorf("says %q, hint %q", problem.Message, problem.Hint)
+			}
 		}
-	}
+	})
 }
 
 func TestADatabaseOfAnotherProgramIsRefusedAndKeepsItsTables(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "other.db")
-	runSQL(t, path, "CREATE TABLE invoices (id INTEGER)")
-	_, err := Open(t.Context(), path, Options{})
-	problem := wantCode(t, err, abi.StoreFailure)
-	if !strings.Contains(problem.Message, "invoices") || problem.Hint == "" {
-		t.Errorf("says %q, hint %q", problem.Message, problem.Hint)
-	}
-	other := &Store{}
-	openWrites(t, other, path)
-	if schema := schemaOf(t, other.writes); schema != "CREATE TABLE invoices (id INTEGER)" {
-		t.Errorf("its schema is now\n%s", schema)
-	}
+	onBoth(t, func(t *testing.T, d database) {
+		dsn := d.fresh(t)
+		_, err := d.raw(t, dsn).Exec("CREATE TABLE invoices (id INTEGER)")
+		must(t, err)
+		before := d.schemaOf(t, d.raw(t, dsn))
+		_, err = Open(t.Context(), dsn, Options{})
+		problem := wantCode(t, err, abi.StoreFailure)
+		if !strings.Contains(problem.Message, "invoices") || problem.Hint == "" {
+			t.Errorf("says %q, hint %q", problem.Message, problem.Hint)
+		}
+		if after := d.schemaOf(t, d.raw(t, dsn)); after != before {
+			t.Errorf("its schema is now\n%s", after)
+		}
+	})
 }
 
 // Every statement is one that the database can prepare, and those that search

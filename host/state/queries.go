@@ -2,15 +2,21 @@ package state
 
 // queries are the statements of the store, in the words of one dialect.
 type queries struct {
-	saveState, stateVersion, loadState, listState, sessions string
+	makeState, changeState, stateVersion, loadState, listState, sessions string
 
 	kvRow, kvStamp, kvRange, kvRangeKeys, kvRangeStamps, kvAny, putKV, removeKV string
 
-	kvTenant, kvTenantHeld, kvTenantLocked, putKVTenant string
+	kvTenant, putKVTenant string
 
 	claim, makeClaim, takeClaim, settleClaim, releaseClaim string
 
-	addRecord, records string
+	addRecord, records, lastRecord string
+
+	lease, makeLease, changeLease string
+
+	live, makeLive, endLive, lives string
+
+	lockSlots, makeLane, markLane, laneMark, staleLanes, removeLane string
 }
 
 const (
@@ -18,15 +24,15 @@ const (
 	whereKV      = " FROM kv WHERE tenant_id = ? AND namespace = ?"
 	ofKV         = whereKV + " AND kv_key = ?"
 	rangeOfKV    = whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?"
-	ofTenant     = "SELECT parent_id, depth, sealed FROM kv_tenant WHERE tenant_id = ?"
+	ofLive       = " WHERE tenant_id = ? AND live_id = ?"
 	ofClaim      = whereSession + " AND claim_key = ?"
 	ofHolder     = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0"
 )
 
 func newQueries(d dialect) queries {
 	return queries{
-		saveState: d.upsert("agent_session", []string{"tenant_id", "user_id", "session_id", "state_key"},
-			[]string{"version", "deleted", "updated_at", "value"}),
+		makeState:    insertInto("agent_session", []string{"version", "deleted", "updated_at", "value", "tenant_id", "user_id", "session_id", "state_key"}),
+		changeState:  "UPDATE agent_session SET version = ?, deleted = ?, updated_at = ?, value = ?" + whereSession + " AND state_key = ?",
 		stateVersion: "SELECT version, deleted FROM agent_session" + whereSession + " AND state_key = ?" + d.lock,
 		loadState:    "SELECT state_key, version, updated_at, value FROM agent_session" + whereSession + " AND deleted = 0 AND state_key IN (%s)",
 		listState: "SELECT state_key, version, updated_at, value FROM agent_session" + whereSession +
@@ -34,18 +40,16 @@ func newQueries(d dialect) queries {
 		sessions: "SELECT DISTINCT session_id FROM agent_session WHERE tenant_id = ? AND user_id = ? AND session_id > ? AND deleted = 0 ORDER BY session_id LIMIT ?",
 
 		kvRow:         "SELECT stamp, deleted, value" + ofKV,
-		kvStamp:       "SELECT stamp" + ofKV + d.hold,
+		kvStamp:       "SELECT stamp" + ofKV,
 		kvRange:       "SELECT kv_key, stamp, deleted, value" + rangeOfKV,
 		kvRangeKeys:   "SELECT kv_key, stamp, deleted" + rangeOfKV,
-		kvRangeStamps: "SELECT kv_key, stamp" + whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?" + d.hold,
-		kvAny:         "SELECT stamp FROM kv WHERE tenant_id = ? LIMIT 1" + d.lock,
+		kvRangeStamps: "SELECT kv_key, stamp" + whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?",
+		kvAny:         "SELECT stamp FROM kv WHERE tenant_id = ? LIMIT 1",
 		putKV:         d.upsert("kv", []string{"tenant_id", "namespace", "kv_key"}, []string{"stamp", "deleted", "value"}),
 		removeKV:      "DELETE" + ofKV,
 
-		kvTenant:       ofTenant,
-		kvTenantHeld:   ofTenant + d.hold,
-		kvTenantLocked: ofTenant + d.lock,
-		putKVTenant:    d.upsert("kv_tenant", []string{"tenant_id"}, []string{"parent_id", "depth", "sealed"}),
+		kvTenant:    "SELECT parent_id, depth, sealed FROM kv_tenant WHERE tenant_id = ?",
+		putKVTenant: d.upsert("kv_tenant", []string{"tenant_id"}, []string{"parent_id", "depth", "sealed"}),
 
 		claim: "SELECT digest, call_id, done, lease_until, outcome FROM agent_claim" + ofClaim + d.lock,
 		makeClaim: "INSERT INTO agent_claim (tenant_id, user_id, session_id, claim_key, digest, call_id, owner_id, done, lease_until, updated_at, outcome) VALUES (" +
@@ -57,5 +61,22 @@ func newQueries(d dialect) queries {
 		addRecord: "INSERT INTO audit_record (recorded_at, tenant_id, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail) VALUES (" + marks(10) + ")",
 		records: "SELECT seq, recorded_at, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail FROM audit_record" +
 			" WHERE tenant_id = ? AND seq > ?%s ORDER BY seq LIMIT ?",
+		lastRecord: "SELECT MAX(seq) FROM audit_record WHERE tenant_id = ?",
+
+		lease:       "SELECT fence, holder_id, expires_at, " + d.clock + " FROM agent_lease" + whereSession + d.lock,
+		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "tenant_id", "user_id", "session_id"}),
+		changeLease: "UPDATE agent_lease SET fence = ?, holder_id = ?, expires_at = ?" + whereSession,
+
+		live:     "SELECT live_id, started_at, ended_at, detail FROM agent_live" + ofLive,
+		makeLive: insertInto("agent_live", []string{"started_at", "ended_at", "detail", "tenant_id", "live_id"}),
+		endLive:  "UPDATE agent_live SET ended_at = ?" + ofLive + " AND ended_at = 0",
+		lives:    "SELECT live_id, started_at, ended_at, detail FROM agent_live WHERE tenant_id = ? AND live_id > ? ORDER BY live_id LIMIT ?",
+
+		lockSlots:  "INSERT INTO tenant_slot (tenant_id, slot) VALUES %s ON DUPLICATE KEY UPDATE slot = VALUES(slot)",
+		makeLane:   d.upsert("store_lane", []string{"lane_id"}, []string{"mark", "used_at"}),
+		markLane:   "UPDATE store_lane SET mark = ? WHERE lane_id = ?",
+		laneMark:   "SELECT mark FROM store_lane WHERE lane_id = ?" + d.lock,
+		staleLanes: "SELECT lane_id FROM store_lane WHERE used_at < ? LIMIT ?",
+		removeLane: "DELETE FROM store_lane WHERE lane_id = ?",
 	}
 }

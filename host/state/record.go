@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func (s *Store) Record(ctx context.Context, records ...host.Record) error {
 		return s.fail(ctx, op, err)
 	}
 	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
-		return s.addRecords(ctx, ex, at, records)
+		return s.keepRecords(ctx, ex, at, records)
 	})
 }
 
@@ -87,6 +88,21 @@ func checkRecord(r host.Record) error {
 	return checkDocument("record's detail", r.Detail)
 }
 
+// keepRecords adds records in a unit that has none of their tenants' slots.
+func (s *Store) keepRecords(ctx context.Context, ex *executor, at time.Time, records []host.Record) error {
+	tenants := map[host.TenantID]slotSet{}
+	for _, r := range records {
+		tenants[r.Session.Tenant] = slotOf(string(r.Call), string(r.Session.Session))
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(tenants)) {
+		if err := s.lockSlots(ctx, ex, tenant, tenants[tenant]); err != nil {
+			return err
+		}
+	}
+	return s.addRecords(ctx, ex, at, records)
+}
+
+// addRecords adds records in a unit that has a slot of their tenant.
 func (s *Store) addRecords(ctx context.Context, ex *executor, at time.Time, records []host.Record) error {
 	for _, r := range records {
 		_, err := ex.exec(ctx, s.queries.addRecord, at.UnixMicro(),
@@ -110,8 +126,11 @@ type RecordFilter struct {
 }
 
 // Records gives records in the order of their Seq, from the first one greater
-// than AfterSeq. Seqs rise in the order of the commits and have gaps. A list may
-// end early because of its size: only an empty one is the end.
+// than AfterSeq. Seqs have gaps. Whoever goes on after the last Seq that a list
+// had misses nothing: records that come later have greater ones. (This holds for
+// a tenant's and a session's list; one call's list has all that was kept before
+// it was asked for.) A list may end early because of its size: only an empty one
+// is the end.
 func (s *Store) Records(ctx context.Context, tenant host.TenantID, f RecordFilter) ([]host.Record, error) {
 	const op = "state.Records"
 	where, args, err := f.where(tenant)
@@ -120,6 +139,13 @@ func (s *Store) Records(ctx context.Context, tenant host.TenantID, f RecordFilte
 	}
 	var records []host.Record
 	size := 0
+	if s.dialect.rowLocks && f.Call == "" {
+		last, err := s.lastSettledSeq(ctx, tenant)
+		if err != nil {
+			return nil, s.fail(ctx, op, err)
+		}
+		where, args = where+" AND seq <= ?", append(args, last)
+	}
 	args = append(args, pageLimit(f.Limit))
 	err = s.reader.each(ctx, fmt.Sprintf(s.queries.records, where), args, func(rows *sql.Rows) (bool, error) {
 		r, err := scanRecord(rows)

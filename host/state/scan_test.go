@@ -32,15 +32,17 @@ type modelTenant struct {
 // TestScansForksAndViewsAgreeWithAModel plays random calls and compares every
 // page with sorted maps.
 func TestScansForksAndViewsAgreeWithAModel(t *testing.T) {
-	s := openStore(t)
-	for seed := range uint64(30) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		m := &model{t: t, s: s, pick: rng.IntN}
-		m.run(fmt.Sprint("seed", seed), 12)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		for seed := range uint64(30) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			m := &model{t: t, s: s, pick: rng.IntN}
+			m.run(fmt.Sprint("seed", seed), 12)
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
 		}
-	}
+	})
 }
 
 func FuzzScanMerge(f *testing.F) {
@@ -206,26 +208,28 @@ func (m *model) compareChanges(tenant *modelTenant) {
 }
 
 func TestAScanOverManyDeletedKeysEndsItsPageEarlyAndGoesOn(t *testing.T) {
-	s := openStore(t)
-	const keys = maxExamined + 500
-	must(t, s.Import(t.Context(), "base", "n", manyEntries(keys)))
-	must(t, s.Fork(t.Context(), "base", "child"))
-	must(t, s.writer.do(t.Context(), func(ctx context.Context, ex *executor) error {
-		_, err := ex.exec(ctx, "INSERT INTO kv SELECT 'child', namespace, kv_key, stamp, 1, '' FROM kv WHERE tenant_id = 'base' AND kv_key < ?", fmt.Sprintf("key/%06d", keys-3))
-		return err
-	}))
-	view, found, pages := s.View("child", "n"), 0, 0
-	for after := ""; ; pages++ {
-		page, err := view.Scan(t.Context(), abi.ScanQuery{After: after})
-		must(t, err)
-		found += len(page.Entries)
-		if after = page.After; after == "" {
-			break
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		const keys = maxExamined + 500
+		must(t, s.Import(t.Context(), "base", "n", manyEntries(keys)))
+		must(t, s.Fork(t.Context(), "base", "child"))
+		must(t, s.writer.do(t.Context(), func(ctx context.Context, ex *executor) error {
+			_, err := ex.exec(ctx, "INSERT INTO kv SELECT 'child', namespace, kv_key, stamp, 1, '' FROM kv WHERE tenant_id = 'base' AND kv_key < ?", fmt.Sprintf("key/%06d", keys-3))
+			return err
+		}))
+		view, found, pages := s.View("child", "n"), 0, 0
+		for after := ""; ; pages++ {
+			page, err := view.Scan(t.Context(), abi.ScanQuery{After: after})
+			must(t, err)
+			found += len(page.Entries)
+			if after = page.After; after == "" {
+				break
+			}
 		}
-	}
-	if found != 3 || pages != 1 {
-		t.Errorf("found %d keys with %d further pages", found, pages)
-	}
-	must(t, view.Put("key/x", []byte("1")))
-	must(t, settleView(t, view))
+		if found != 3 || pages != 1 {
+			t.Errorf("found %d keys with %d further pages", found, pages)
+		}
+		must(t, view.Put("key/x", []byte("1")))
+		must(t, settleView(t, view))
+	})
 }

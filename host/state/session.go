@@ -121,13 +121,20 @@ func keyRange(prefix, after string) (from, end string, problem *abi.Problem) {
 // whose field names the key, if a key is at another version than the change
 // says: load it again. After a success a key's version is one more than the
 // change's; only a key that was deleted earlier and is made again goes on
-// counting from there, and must be loaded to learn its version.
+// counting from there, and must be loaded to learn its version. It is
+// SaveStateUnder without a lease.
 func (s *Store) SaveState(ctx context.Context, ref host.SessionRef, changes ...Change) error {
+	return s.SaveStateUnder(ctx, ref, 0, changes...)
+}
+
+// SaveStateUnder is SaveState for the holder of the session's lease. It fails
+// with Busy, and keeps nothing, if the fence is not the session's; see Fence.
+func (s *Store) SaveStateUnder(ctx context.Context, ref host.SessionRef, fence Fence, changes ...Change) error {
 	const op = "state.SaveState"
 	if err := checkChanges(ref, changes); err != nil {
 		return s.fail(ctx, op, err)
 	}
-	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
+	return s.writeFor(ctx, op, ref, fence, func(ctx context.Context, ex *executor, at time.Time) error {
 		return s.applyState(ctx, ex, ref, changes, at)
 	})
 }
@@ -170,7 +177,8 @@ func (s *Store) applyChange(ctx context.Context, ex *executor, ref host.SessionR
 	args := append(sessionArgs(ref), c.Key)
 	var stored int64
 	var deleted bool
-	if _, err := ex.row(ctx, s.queries.stateVersion, args, &stored, &deleted); err != nil {
+	found, err := ex.row(ctx, s.queries.stateVersion, args, &stored, &deleted)
+	if err != nil {
 		return err
 	}
 	current := stored
@@ -184,7 +192,11 @@ func (s *Store) applyChange(ctx context.Context, ex *executor, ref host.SessionR
 	if current == 0 && c.Data == nil {
 		return nil
 	}
-	_, err := ex.exec(ctx, s.queries.saveState, append(args, stored+1, c.Data == nil, at.UnixMicro(), bytesOf(c.Data))...)
+	query := s.queries.changeState
+	if !found {
+		query = s.queries.makeState // fails where another transaction was first, and is run again
+	}
+	_, err = ex.exec(ctx, query, append([]any{stored + 1, c.Data == nil, at.UnixMicro(), bytesOf(c.Data)}, args...)...)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 type Settlement struct {
 	Session host.SessionRef
 	Call    host.CallID
+	Fence   Fence           // of the session's lease that the caller has; see Fence
 	Key     host.Key        // of the claim that the call holds; empty for a read
 	Outcome json.RawMessage // kept with the claim and given to whoever asks again; up to MaxDocumentBytes
 	Views   []*View         // of the session's tenant
@@ -21,6 +22,7 @@ type Settlement struct {
 
 // Settle commits a call: the writes of its views, the state changes, the claim
 // with its outcome, the audit records; durably, all or nothing. It fails with
+//   - Busy if the fence is not the session's, with ErrLeaseLost or a HeldError,
 //   - InFlight if the call does not hold the claim any more,
 //   - StoreConflict if a view read, or a change is based on, what another call
 //     has changed since: reset the views and run the call again,
@@ -39,7 +41,7 @@ func (s *Store) Settle(ctx context.Context, st Settlement) error {
 		return s.fail(ctx, op, err)
 	}
 	st.Records = records
-	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
+	return s.writeFor(ctx, op, st.Session, st.Fence, func(ctx context.Context, ex *executor, at time.Time) error {
 		return s.settle(ctx, ex, st, at)
 	})
 }
@@ -79,10 +81,15 @@ func (s *Store) settle(ctx context.Context, ex *executor, st Settlement, at time
 	if err := s.settleClaim(ctx, ex, st, at); err != nil {
 		return err
 	}
-	if st.writes() {
-		if err := s.settleWrites(ctx, ex, st, at); err != nil {
-			return err
-		}
+	if !st.writes() {
+		return s.keepRecords(ctx, ex, at, st.Records)
+	}
+	set := slotsOf(st.Views) | slotOf(string(st.Call)) // one at least, for the records
+	if err := s.lockSlots(ctx, ex, st.Session.Tenant, set); err != nil {
+		return err
+	}
+	if err := s.settleWrites(ctx, ex, st, at); err != nil {
+		return err
 	}
 	return s.addRecords(ctx, ex, at, st.Records)
 }

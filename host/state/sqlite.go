@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,22 +28,61 @@ const (
 	sqliteReaders         = 4          // connections for reads; more than cores only queue inside SQLite
 )
 
+// sqliteDialect is SQLite's. A transaction that writes locks the whole
+// database from its start, so that rows need no locks of their own; the store
+// is on this machine, so that its clock is this machine's.
+func sqliteDialect() dialect {
+	return dialect{
+		words: strings.NewReplacer("{id}", "TEXT", "{key}", "TEXT", "{bytes}", "BLOB",
+			"{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{ordered}", "", "{clustered}", "WITHOUT ROWID"),
+		begin:   "BEGIN IMMEDIATE",
+		tables:  "SELECT name FROM sqlite_master WHERE type = 'table'",
+		upsert:  upsertOnConflict,
+		now:     func(context.Context, *executor) (time.Time, error) { return time.Now(), nil },
+		clock:   "0",
+		explain: explainSQLite,
+		lanes:   1,
+	}
+}
+
+func upsertOnConflict(table string, key, values []string) string {
+	sets := make([]string, len(values))
+	for i, column := range values {
+		sets[i] = column + " = excluded." + column
+	}
+	return insertInto(table, slices.Concat(key, values)) + " ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
+}
+
 // Tries to turn the write-ahead log of a new file on: 5 s.
 const (
 	openAttempts = 500
 	openPause    = 10 * time.Millisecond
 )
 
-// sqlitePath takes the path out of a DSN: "sqlite:/path/file.db" or a path.
+func sqliteSource(dsn string) (source, error) {
+	path, err := sqlitePath(dsn)
+	return source{name: path, dialect: sqliteDialect(), connect: func(ctx context.Context) (pools, error) {
+		if err := createSQLite(path); err != nil {
+			return pools{}, err
+		}
+		return openSQLite(ctx, path)
+	}}, err
+}
+
+// sqlitePath takes the path out of a DSN: "sqlite:/path/file.db",
+// "sqlite:///path/file.db" or a path.
 func sqlitePath(dsn string) (string, error) {
 	path, _ := strings.CutPrefix(dsn, "sqlite:")
+	if rest, ok := strings.CutPrefix(path, "//"); ok && path != dsn {
+		path = rest
+	}
 	switch scheme := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`).FindString(path); {
 	case path == "" || strings.ContainsRune(path, 0):
 		return "", openProblem("the store has no path").WithHint("give one such as sqlite:/var/lib/sluice/store.db")
 	case path == ":memory:" || strings.HasPrefix(path, "file:"):
 		return "", openProblem("the store %s is not a plain file", path).WithHint("give the path of a file; a store that survives nothing is not offered")
 	case scheme != "":
-		return "", openProblem("there is no store for %s", scheme).WithHint("give sqlite:/path/file.db or a path")
+		return "", openProblem("there is no store for %s", scheme).WithHint("give a path, sqlite:/path/file.db or mysql://user@host/database")
 	}
 	return filepath.Abs(path)
 }
@@ -78,17 +118,19 @@ func openProblem(format string, args ...any) *abi.Problem {
 
 // openSQLite opens one connection that writes and a pool of connections that
 // cannot.
-func openSQLite(ctx context.Context, path string) (writer, readers *sql.DB, err error) {
-	if writer, err = sqlitePool(path, 1); err != nil {
-		return nil, nil, err
+func openSQLite(ctx context.Context, path string) (pools, error) {
+	writes, err := sqlitePool(path, 1)
+	if err != nil {
+		return pools{}, err
 	}
-	if err := keepLog(ctx, writer, path); err != nil {
-		return nil, nil, errors.Join(err, writer.Close())
+	if err := keepLog(ctx, writes, path); err != nil {
+		return pools{}, errors.Join(err, writes.Close())
 	}
-	if readers, err = sqlitePool(path, sqliteReaders, "_query_only=1"); err != nil {
-		return nil, nil, errors.Join(err, writer.Close())
+	reads, err := sqlitePool(path, sqliteReaders, "_query_only=1")
+	if err != nil {
+		return pools{}, errors.Join(err, writes.Close())
 	}
-	return writer, readers, nil
+	return pools{writes: writes, reads: reads, schema: writes}, nil
 }
 
 // keepLog turns the write-ahead log on, which the file then remembers. SQLite

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"strings"
 	"time"
 
@@ -26,60 +27,90 @@ type Options struct {
 	// default the database's own clock decides, so that the clocks of several
 	// processes on one store need not agree.
 	Now func() time.Time
+
+	// Getenv finds the password that a URL names; by default in this process's
+	// environment.
+	Getenv func(name string) string
+}
+
+func (o Options) getenv() func(string) string {
+	if o.Getenv != nil {
+		return o.Getenv
+	}
+	return os.Getenv
 }
 
 // A Store keeps what must survive: session state, kv, claims and audit
 // records. It is safe for concurrent use, also by several processes on one
-// file. Every error that it gives is a *host.Error: StoreFailure where the
-// database failed and nothing was changed (safe to repeat), BadValue where the
-// caller's own ids or sizes are out of bounds (not), and what each method names.
+// database. Every error that it gives is a *host.Error: StoreFailure where the
+// database failed and nothing was changed (safe to repeat), unless ErrUnknownEnd
+// is in its chain; StoreConflict where other transactions were in the way until
+// the store gave up (likewise safe); BadValue where the caller's own ids or sizes
+// are out of bounds (not); and what each method names.
 type Store struct {
 	dialect dialect
 	queries queries
 	writer  *writer
 	reader  *executor
-	writes  *sql.DB // one connection
-	reads   *sql.DB // several, which cannot write
-	owner   string  // of the claims that this store takes; see Reclaim
+	writes  *sql.DB // the writer's
+	reads   *sql.DB
+	owner   string // of the claims that this store takes; see Reclaim
 	options Options
 }
 
-// Open opens the store "sqlite:/path/file.db", or a bare path, and brings its
-// schema up to date. Missing folders are created with mode 0700 and a missing
-// file with 0600. It fails with StoreFailure and a hint if the path cannot be
-// used, the file is not a store or is damaged, or a newer Sluice wrote it.
+// Open opens a store and brings its schema up to date:
+//
+//   - "sqlite:/path/file.db", or a bare path. Missing folders are created with
+//     mode 0700 and a missing file with 0600.
+//   - "mysql://user@host:port/database?password_env=NAME" of MariaDB, MySQL or
+//     what speaks their protocol. The database must be there, be the store's own
+//     and be written through one server. The password is in that environment
+//     variable, or in the URL; connections to other machines are encrypted and
+//     the server's certificate is checked, unless it says tls=off; ca=/path.pem
+//     names the authorities for that; socket=/path is a Unix socket instead of
+//     a host. A store has up to 24 connections, and the user needs all rights
+//     on the database.
+//
+// It fails with StoreFailure and a hint if the database cannot be used, is not a
+// store or is damaged, or a newer Sluice wrote it. No message has a password.
 // The caller closes the store.
 func Open(ctx context.Context, dsn string, opts Options) (*Store, error) {
 	const op = "state.Open"
-	s := &Store{dialect: sqliteDialect(), owner: host.NewID("store_"), options: opts}
-	path, err := sqlitePath(dsn)
+	s := &Store{owner: host.NewID("store_"), options: opts}
+	from, err := sourceOf(dsn, opts)
+	s.dialect = from.dialect
 	if err == nil {
-		err = s.open(ctx, path)
+		err = s.open(ctx, from)
 	}
 	if err == nil {
 		return s, nil
 	}
 	err = s.fail(ctx, op, err)
-	if problem := host.ProblemOf(err); !strings.Contains(problem.Message, path) {
-		problem.Message = path + ": " + problem.Message
+	if problem := host.ProblemOf(err); from.name != "" && !strings.Contains(problem.Message, from.name) {
+		problem.Message = from.name + ": " + problem.Message
 	}
 	return nil, err
 }
 
-func (s *Store) open(ctx context.Context, path string) error {
-	if err := createSQLite(path); err != nil {
+func (s *Store) open(ctx context.Context, from source) error {
+	p, err := from.connect(ctx)
+	if err != nil {
 		return err
 	}
-	var err error
-	if s.writes, s.reads, err = openSQLite(ctx, path); err != nil {
-		return err
-	}
-	if err := s.migrate(ctx, migrationFiles); err != nil {
-		return errors.Join(err, s.reads.Close(), s.writes.Close())
-	}
+	s.writes, s.reads = p.writes, p.reads
 	s.queries = newQueries(s.dialect)
 	s.reader = &executor{on: s.reads}
-	s.writer = startWriter(s.writes, s.dialect.begin)
+	err = s.migrate(ctx, p.schema, migrationFiles)
+	if p.schema != p.writes {
+		err = errors.Join(err, p.schema.Close())
+	}
+	if err == nil {
+		err = s.sweepLanes(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, s.reads.Close(), s.writes.Close())
+	}
+	s.writer = startWriter(s.writes, s.dialect, s.queries)
 	return nil
 }
 
@@ -110,14 +141,17 @@ func (s *Store) Ping(ctx context.Context) error {
 // write runs one transaction on the writer; see there. The time at which it
 // runs is by the store's clock.
 func (s *Store) write(ctx context.Context, op string, run func(ctx context.Context, ex *executor, at time.Time) error) error {
-	err := s.writer.do(ctx, func(ctx context.Context, ex *executor) error {
+	return s.transact(ctx, op, func(ctx context.Context, ex *executor) error {
 		at, err := s.now(ctx, ex)
 		if err != nil {
 			return err
 		}
 		return run(ctx, ex, at)
 	})
-	if err != nil {
+}
+
+func (s *Store) transact(ctx context.Context, op string, run func(ctx context.Context, ex *executor) error) error {
+	if err := s.writer.do(ctx, run); err != nil {
 		return s.fail(ctx, op, err)
 	}
 	return nil
@@ -137,6 +171,8 @@ func (s *Store) fail(ctx context.Context, op string, err error) error {
 	var failed *host.Error
 	var problem *abi.Problem
 	switch {
+	case errors.As(err, &failed) && failed.Op == "":
+		return host.Fail(op, failed.Problem, failed.Cause)
 	case errors.As(err, &failed):
 		return failed
 	case errors.As(err, &problem):
@@ -146,6 +182,12 @@ func (s *Store) fail(ctx context.Context, op string, err error) error {
 	case ctx.Err() != nil:
 		return host.Fail(op, host.ProblemOf(ctx.Err()), errors.Join(ctx.Err(), err))
 	}
+	if s.dialect.fault != nil && s.dialect.fault(err) == clashed {
+		return host.Fail(op, abi.NewProblem(abi.StoreConflict, "others changed the same at the same time, again and again").WithHint("try again"), err)
+	}
 	message, hint := s.dialect.explain(err)
+	if errors.Is(err, ErrUnknownEnd) {
+		message, hint = "the connection to the store was lost while it kept a change", "look whether the change is there before you make it again"
+	}
 	return host.Fail(op, abi.NewProblem(abi.StoreFailure, "%s", message).WithHint("%s", hint), err)
 }

@@ -12,16 +12,46 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state/statetest"
 )
+
+// mariadb is the server of the tests that need one.
+var mariadb statetest.Shared
+
+func TestMain(m *testing.M) { os.Exit(mariadb.Main(m)) }
+
+// A database is one that the store runs on.
+type database struct {
+	name  string
+	fresh func(t testing.TB) string // DSN of a store that is not there yet
+}
+
+func sqliteDatabase() database {
+	return database{"sqlite", func(t testing.TB) string { return filepath.Join(t.TempDir(), "store.db") }}
+}
+
+func mariadbDatabase() database { return database{"mariadb", mariadb.Database} }
+
+// onBoth runs a test on every database that the store is for.
+func onBoth(t *testing.T, test func(t *testing.T, d database)) {
+	for _, d := range []database{sqliteDatabase(), mariadbDatabase()} {
+		t.Run(d.name, func(t *testing.T) { test(t, d) })
+	}
+}
+
+func (d database) open(t testing.TB) *Store {
+	t.Helper()
+	return openAt(t, d.fresh(t), Options{})
+}
 
 func openStore(t testing.TB) *Store {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "store.db"), Options{})
+	return sqliteDatabase().open(t)
 }
 
-func openAt(t testing.TB, path string, opts Options) *Store {
+func openAt(t testing.TB, dsn string, opts Options) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), path, opts)
+	s, err := Open(context.Background(), dsn, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +113,7 @@ func TestOpenRefusesWhatIsNoStoreAndSaysWhatToDo(t *testing.T) {
 		{"nothing", "", "no path"},
 		{"memory", ":memory:", "not a plain file"},
 		{"URI", "file:" + folder + "/x.db?mode=ro", "not a plain file"},
-		{"another database", "mysql://root@localhost/sluice", "no store for mysql:"},
+		{"another database", "postgres://root@localhost/sluice", "no store for postgres:"},
 		{"a folder", folder, "cannot be opened"},
 		{"a file as folder", filepath.Join(write("plain", "x"), "store.db"), "cannot be opened"},
 		{"text", write("text.db", strings.Repeat("this is not a database. ", 400)), "not a store"},
@@ -139,21 +169,23 @@ func TestADamagedFileIsReportedWhereItIsRead(t *testing.T) {
 }
 
 func TestManyOpensOfOneNewFileAgree(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			s, err := Open(context.Background(), path, Options{})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
+	onBoth(t, func(t *testing.T, d database) {
+		path := d.fresh(t)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				s, err := Open(context.Background(), path, Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
 }
 
 func TestOpenWaitsForAnotherProcessThatIsAtANewFile(t *testing.T) {
@@ -183,24 +215,28 @@ func TestOpenWaitsForAnotherProcessThatIsAtANewFile(t *testing.T) {
 }
 
 func TestAClosedStoreRefusesAndClosesOnce(t *testing.T) {
-	s := openStore(t)
-	must(t, s.Close())
-	must(t, s.Close())
-	wantCode(t, s.SaveState(t.Context(), session("shop"), Change{Key: "k", Data: []byte("1")}), abi.StoreFailure)
-	_, err := s.LoadState(t.Context(), session("shop"), "k")
-	if problem := wantCode(t, err, abi.StoreFailure); problem.Message != "the store is closed" {
-		t.Errorf("says %q", problem.Message)
-	}
-	wantCode(t, s.Ping(t.Context()), abi.StoreFailure)
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		must(t, s.Close())
+		must(t, s.Close())
+		wantCode(t, s.SaveState(t.Context(), session("shop"), Change{Key: "k", Data: []byte("1")}), abi.StoreFailure)
+		_, err := s.LoadState(t.Context(), session("shop"), "k")
+		if problem := wantCode(t, err, abi.StoreFailure); problem.Message != "the store is closed" {
+			t.Errorf("says %q", problem.Message)
+		}
+		wantCode(t, s.Ping(t.Context()), abi.StoreFailure)
+	})
 }
 
 func TestACancelledCallerGetsCancelled(t *testing.T) {
-	s := openStore(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	wantCode(t, s.SaveState(ctx, session("shop"), Change{Key: "k", Data: []byte("1")}), abi.Cancelled)
-	_, err := s.LoadState(ctx, session("shop"), "k")
-	wantCode(t, err, abi.Cancelled)
-	_, err = Open(ctx, filepath.Join(t.TempDir(), "store.db"), Options{})
-	wantCode(t, err, abi.Cancelled)
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		wantCode(t, s.SaveState(ctx, session("shop"), Change{Key: "k", Data: []byte("1")}), abi.Cancelled)
+		_, err := s.LoadState(ctx, session("shop"), "k")
+		wantCode(t, err, abi.Cancelled)
+		_, err = Open(ctx, d.fresh(t), Options{})
+		wantCode(t, err, abi.Cancelled)
+	})
 }

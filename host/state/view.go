@@ -203,10 +203,10 @@ func (v *View) checkSettle(s *Store, tenant host.TenantID, writes bool) error {
 }
 
 // verify fails with StoreConflict if something that the view has read is not
-// as it was, and with NotAllowed if it may not write. The layers below the
-// tenant's own are sealed and need no look.
+// as it was, and with NotAllowed if it may not write. The slots of all of it are
+// locked. The layers below the tenant's own are sealed and need no look.
 func (v *View) verify(ctx context.Context, ex *executor) error {
-	space, err := v.store.kvTenant(ctx, ex, v.store.queries.kvTenantHeld, v.tenant)
+	space, err := v.store.kvTenant(ctx, ex, v.tenant)
 	if err != nil {
 		return err
 	}
@@ -238,9 +238,12 @@ func (v *View) apply(ctx context.Context, ex *executor) error {
 	if len(v.writes) == 0 {
 		return nil
 	}
-	layers, err := v.store.layers(ctx, ex, v.tenant)
-	if err != nil {
-		return err
+	layers := v.layers // verified to be as they were
+	if layers == nil {
+		var err error
+		if layers, err = v.store.layers(ctx, ex, v.tenant); err != nil {
+			return err
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.writes)) {
 		if err := v.applyWrite(ctx, ex, layers, key, v.writes[key]); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,23 +11,27 @@ import (
 	"github.com/sluicehq/sluice/abi"
 )
 
-// hold keeps the writer busy inside a unit until release is called, which
-// gives the unit's answer: it may share its batch with what is queued meanwhile.
-func hold(t *testing.T, w *writer) (release func() error) {
+// hold keeps all lanes of the writer busy, each inside a unit, until release is
+// called. What is queued meanwhile may share the units' batch.
+func hold(t *testing.T, w *writer) (release func()) {
 	t.Helper()
 	begun, end := make(chan struct{}), make(chan struct{})
-	held := make(chan error, 1)
-	go func() {
-		held <- w.do(context.Background(), func(context.Context, *executor) error {
-			close(begun)
-			<-end
-			return nil
+	var held sync.WaitGroup
+	for range w.lanes {
+		held.Go(func() {
+			w.do(context.Background(), func(context.Context, *executor) error { // may be lost with its batch
+				begun <- struct{}{}
+				<-end
+				return nil
+			})
 		})
-	}()
-	<-begun
-	return func() error {
+	}
+	for range w.lanes {
+		<-begun
+	}
+	return func() {
 		close(end)
-		return <-held
+		held.Wait()
 	}
 }
 
@@ -132,87 +135,95 @@ func TestAFullDiskIsToldAndNothingIsHalfKept(t *testing.T) {
 }
 
 func TestAUnitWhoseCallerLeftTheQueueNeverRuns(t *testing.T) {
-	s := openStore(t)
-	release := hold(t, s.writer)
-	ctx, cancel := context.WithCancel(t.Context())
-	gone := make(chan error)
-	go func() { gone <- s.writer.do(ctx, insert("a")) }()
-	for len(s.writer.queue) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Errorf("the caller got %v", err)
-	}
-	release()
-	must(t, s.writer.do(t.Context(), insert("b")))
-	wantKeys(t, s, "b")
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		release := hold(t, s.writer)
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan error)
+		go func() { gone <- s.writer.do(ctx, insert("a")) }()
+		for len(s.writer.queue) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("the caller got %v", err)
+		}
+		release()
+		must(t, s.writer.do(t.Context(), insert("b")))
+		wantKeys(t, s, "b")
+	})
 }
 
 func TestAUnitThatRunsIsWaitedForAndTellsItsTrueEnd(t *testing.T) {
-	s := openStore(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	err := s.writer.do(ctx, func(ctx context.Context, ex *executor) error {
-		cancel()
-		return insert("a")(ctx, ex)
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := s.writer.do(ctx, func(ctx context.Context, ex *executor) error {
+			cancel()
+			return insert("a")(ctx, ex)
+		})
+		if err != nil {
+			t.Errorf("got %v for a unit that was kept", err)
+		}
+		wantKeys(t, s, "a")
 	})
-	if err != nil {
-		t.Errorf("got %v for a unit that was kept", err)
-	}
-	wantKeys(t, s, "a")
 }
 
 func TestTheQueueIsBoundedAndWaitingForRoomEndsWithTheCaller(t *testing.T) {
-	s := openStore(t)
-	release := hold(t, s.writer)
-	var wg sync.WaitGroup
-	ctx, cancel := context.WithCancel(t.Context())
-	for range queuedUnits + 10 {
-		wg.Go(func() {
-			err := s.writer.do(ctx, func(context.Context, *executor) error { t.Error("ran"); return nil })
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-	for len(s.writer.queue) < queuedUnits {
-		time.Sleep(time.Millisecond)
-	}
-	cancel()
-	wg.Wait()
-	release()
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		release := hold(t, s.writer)
+		var wg sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		for range queuedUnits + 10 {
+			wg.Go(func() {
+				err := s.writer.do(ctx, func(context.Context, *executor) error { t.Error("ran"); return nil })
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		for len(s.writer.queue) < queuedUnits {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		wg.Wait()
+		release()
+	})
 }
 
 func TestCloseDoesWhatIsQueuedAndRefusesWhatComesLater(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	s, err := Open(t.Context(), path, Options{})
-	must(t, err)
-	release := hold(t, s.writer)
-	const queued = 20
-	answers := make(chan error, queued)
-	for i := range queued {
-		go func() { answers <- s.writer.do(context.Background(), insert(fmt.Sprintf("%02d", i))) }()
-	}
-	for len(s.writer.queue) < queued {
-		time.Sleep(time.Millisecond)
-	}
-	closed := make(chan error)
-	go func() { closed <- s.Close() }()
-	for !s.writer.isClosed() {
-		time.Sleep(time.Millisecond)
-	}
-	late := s.SaveState(t.Context(), session("shop"), Change{Key: "k", Data: []byte("1")})
-	wantCode(t, late, abi.StoreFailure)
-	release()
-	must(t, <-closed)
-	for range queued {
-		must(t, <-answers)
-	}
-	changes, err := openAt(t, path, Options{}).Changes(t.Context(), "shop", "n")
-	must(t, err)
-	if len(changes) != queued {
-		t.Errorf("%d of %d queued units were kept", len(changes), queued)
-	}
+	onBoth(t, func(t *testing.T, d database) {
+		path := d.fresh(t)
+		s, err := Open(t.Context(), path, Options{})
+		must(t, err)
+		release := hold(t, s.writer)
+		const queued = 20
+		answers := make(chan error, queued)
+		for i := range queued {
+			go func() { answers <- s.writer.do(context.Background(), insert(fmt.Sprintf("%02d", i))) }()
+		}
+		for len(s.writer.queue) < queued {
+			time.Sleep(time.Millisecond)
+		}
+		closed := make(chan error)
+		go func() { closed <- s.Close() }()
+		for !s.writer.isClosed() {
+			time.Sleep(time.Millisecond)
+		}
+		late := s.SaveState(t.Context(), session("shop"), Change{Key: "k", Data: []byte("1")})
+		wantCode(t, late, abi.StoreFailure)
+		release()
+		must(t, <-closed)
+		for range queued {
+			must(t, <-answers)
+		}
+		changes, err := openAt(t, path, Options{}).Changes(t.Context(), "shop", "n")
+		must(t, err)
+		if len(changes) != queued {
+			t.Errorf("%d of %d queued units were kept", len(changes), queued)
+		}
+	})
 }
 
 func TestCallersThatWaitShareACommit(t *testing.T) {

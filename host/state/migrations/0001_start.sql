@@ -1,6 +1,7 @@
 -- Words in braces are the dialect's: {id} and {key} hold text that is
 -- compared byte by byte, {bytes} holds any bytes, {serial} numbers the rows,
--- {clustered} keeps the rows in the order of their primary key.
+-- {ordered} has several servers number them in one order, {clustered} keeps the
+-- rows in the order of their primary key.
 -- Times are microseconds since 1970, UTC.
 
 -- A row whose deleted is 1 has no value; it keeps the version going, so that a
@@ -66,7 +67,7 @@ CREATE TABLE audit_record (
   release_name {key} NOT NULL,
   claim_key {id} NOT NULL,
   detail {bytes} NOT NULL
-);
+){ordered};
 CREATE INDEX audit_record_tenant ON audit_record (tenant_id, seq);
 CREATE INDEX audit_record_session ON audit_record (tenant_id, user_id, session_id, seq);
 CREATE INDEX audit_record_call ON audit_record (tenant_id, call_id, seq);

@@ -1,0 +1,97 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Bounds of a batch.
+const (
+	batchUnits = 128                   // units of one commit
+	batchTime  = 10 * time.Millisecond // no unit joins a batch that is older: each waits for the whole batch
+)
+
+// The disk's sync is what takes time, so whatever waits when a transaction
+// begins shares its commit: each unit runs in a savepoint of its own, can fail
+// alone, and learns its end when the commit is on the disk.
+
+// batch runs a unit, and the units that wait behind it, in one transaction.
+// The context has no end: an interrupted statement would take the whole
+// batch with it.
+func (l *lane) batch(first *unit) {
+	ctx := context.Background()
+	if err := l.beginBatch(ctx); err != nil {
+		first.done <- err
+		return
+	}
+	var kept []*unit
+	begun := time.Now()
+	var broken error
+	for u, n := first, 1; u != nil && broken == nil; n++ {
+		var failed error
+		if failed, broken = l.runUnit(ctx, u); failed == nil {
+			kept = append(kept, u)
+		} else {
+			u.done <- failed
+		}
+		u = l.next(broken == nil && n < batchUnits && time.Since(begun) < batchTime)
+	}
+	if broken == nil {
+		_, broken = l.ex.exec(ctx, "COMMIT")
+	}
+	if broken != nil {
+		l.disconnect()
+	}
+	for _, u := range kept {
+		u.done <- broken
+	}
+}
+
+func (l *lane) beginBatch(ctx context.Context) error {
+	if err := l.connect(ctx); err != nil {
+		return err
+	}
+	_, err := l.ex.exec(ctx, l.w.dialect.begin)
+	if err != nil {
+		l.disconnect()
+	}
+	return err
+}
+
+// runUnit gives the unit's own failure and, apart from that, a failure that
+// ends the batch: where the savepoint cannot be rolled back, the database has
+// given up the whole transaction.
+func (l *lane) runUnit(ctx context.Context, u *unit) (failed, broken error) {
+	if _, err := l.ex.exec(ctx, "SAVEPOINT unit"); err != nil {
+		return err, err
+	}
+	failed = u.run(ctx, l.ex)
+	if failed != nil {
+		if _, err := l.ex.exec(ctx, "ROLLBACK TO SAVEPOINT unit"); err != nil {
+			return failed, errors.Join(failed, err)
+		}
+	}
+	if _, err := l.ex.exec(ctx, "RELEASE SAVEPOINT unit"); err != nil {
+		return err, err
+	}
+	return failed, nil
+}
+
+// next gives a unit that waits and that its caller still wants, or nil.
+func (l *lane) next(more bool) *unit {
+	for more {
+		select {
+		case u, open := <-l.w.queue:
+			if !open {
+				return nil
+			}
+			if u.owned.CompareAndSwap(false, true) {
+				return u
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
