@@ -52,7 +52,7 @@
 // The same code builds and is tested natively: see package sdk/skilltest,
 // which runs handlers and examples in memory under the limits of the host.
 //
-// A module of a small skill has about 3.2 MB. Fmt, encoding/json, os and what
+// A module of a small skill has about 3.0 MB. Fmt, encoding/json, os and what
 // else a skill imports come on top: the sdk uses none of them.
 //
 // # Types and tags
