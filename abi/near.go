@@ -1,6 +1,10 @@
 package abi
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sluicehq/sluice/abi/wire"
+)
 
 // Nearest gives the known names that are close to name, nearest first, at most
 // most of them: those within an edit distance of a third of their length, and
@@ -10,15 +14,15 @@ func Nearest(name string, known []string, most int) []string {
 		name     string
 		distance int
 	}
-	folded := strings.ToLower(name)
+	folded := wire.Fold(name)
 	var found []near
 	for _, k := range known {
-		lower := strings.ToLower(k)
-		d := EditDistance(folded, lower)
-		if len(folded) >= 3 && (strings.Contains(lower, folded) || strings.Contains(folded, lower) && len(lower) >= 3) {
+		same := wire.Fold(k)
+		d := EditDistance(folded, same)
+		if len(folded) >= 3 && (strings.Contains(same, folded) || strings.Contains(folded, same) && len(same) >= 3) {
 			d = min(d, 2)
 		}
-		if d <= max(1, max(len(folded), len(lower))/3) {
+		if d <= max(1, max(len(folded), len(same))/3) {
 			found = append(found, near{k, d})
 		}
 	}

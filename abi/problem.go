@@ -2,7 +2,6 @@ package abi
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/sluicehq/sluice/abi/wording"
 )
@@ -38,17 +37,12 @@ func (p *Problem) WithCandidates(values ...string) *Problem { p.Candidates = val
 
 // Error gives the problem as one line: code, field, message, hint.
 func (p *Problem) Error() string {
-	var b strings.Builder
-	b.WriteString(strconv.Itoa(int(p.Code)) + ": ")
-	if p.Field != "" {
-		b.WriteString(p.Field)
-		b.WriteString(": ")
+	field, hint := p.Field, p.Hint
+	if field != "" {
+		field += ": "
 	}
-	b.WriteString(p.Message)
-	if p.Hint != "" {
-		b.WriteString(" (")
-		b.WriteString(p.Hint)
-		b.WriteString(")")
+	if hint != "" {
+		hint = " (" + hint + ")"
 	}
-	return b.String()
+	return strconv.Itoa(int(p.Code)) + ": " + field + p.Message + hint
 }

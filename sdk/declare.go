@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/wire"
@@ -39,7 +40,8 @@ type skill struct {
 	count       int // how often Skill was called
 	manifest    abi.Manifest
 	tools       []*tool
-	description []byte // the manifest as JSON, once it is made
+	description string         // the manifest as JSON, once it is made
+	kept        []reflect.Type // what is in the store and the state, where there are no examples to tell
 }
 
 // A tool is one declared tool with its handler.
@@ -54,12 +56,23 @@ type tool struct {
 func (s *skill) declare(name, version, summary string, options []SkillOption) {
 	s.count++
 	s.manifest = abi.Manifest{Sluice: abi.Version, Name: name, Version: version, Summary: summary, ABI: abi.Version}
+	if described {
+		return
+	}
 	for _, o := range options {
 		o.applySkill(&s.manifest)
 	}
 }
 
 func (s *skill) add(t *tool) { s.tools = append(s.tools, t) }
+
+// keeps notes the type of a value that is kept in the store or in the state,
+// so that warm can make its plan although there are no examples.
+func (s *skill) keeps(t reflect.Type) {
+	if t != nil && !slices.Contains(s.kept, t) {
+		s.kept = append(s.kept, t)
+	}
+}
 
 // find gives the tool of that name, or nil.
 func (s *skill) find(name string) *tool {
@@ -81,8 +94,8 @@ func (s *skill) toolNames() []string {
 
 func newTool[In, Out any](name string, handler func(Call, In) (Out, error), options []ToolOption) *tool {
 	t := &tool{Tool: abi.Tool{Name: name, Effect: abi.Read}, in: reflect.TypeFor[In](), out: dataType[Out]()}
-	for _, o := range options {
-		o.applyTool(t)
+	if !described {
+		t.refine(options)
 	}
 	var start In
 	if err := fillDefaults(reflect.ValueOf(&start).Elem()); err != nil {
@@ -101,6 +114,12 @@ func newTool[In, Out any](name string, handler func(Call, In) (Out, error), opti
 		return handler(c, in)
 	}
 	return t
+}
+
+func (t *tool) refine(options []ToolOption) {
+	for _, o := range options {
+		o.applyTool(t)
+	}
 }
 
 func (t *tool) fault(text string) { t.faults = append(t.faults, text) }

@@ -11,8 +11,8 @@ import (
 // describe gives the manifest as JSON, or a problem that lists every mistake
 // of the declarations.
 func (s *skill) describe() ([]byte, error) {
-	if s.description != nil {
-		return s.description, nil
+	if described || s.description != "" {
+		return []byte(s.description), nil
 	}
 	m := s.manifest
 	faults := s.faults()

@@ -12,6 +12,13 @@ type ExampleOption interface{ applyExample(*example) }
 
 type exampleOption func(*example)
 
+func forExample(apply func(*example)) ExampleOption {
+	if described {
+		return nil
+	}
+	return exampleOption(apply)
+}
+
 func (o exampleOption) applyExample(e *example) { o(e) }
 
 // An example is an abi.Example before it is written as JSON. That waits until
@@ -29,7 +36,7 @@ type example struct {
 // is run by the tests of the skill and before it is released. Without an
 // ending it only has to succeed.
 func Example(say string, args any, options ...ExampleOption) ToolOption {
-	return toolOption(func(t *tool) {
+	return forTool(func(t *tool) {
 		e := example{say: say, args: args, kv: map[string]any{}, state: map[string]any{}}
 		for _, o := range options {
 			o.applyExample(&e)
@@ -40,22 +47,28 @@ func Example(say string, args any, options ...ExampleOption) ToolOption {
 
 // Seed puts a value into the kv namespace before the example.
 func Seed(key string, value any) ExampleOption {
-	return exampleOption(func(e *example) { e.kv[key] = value })
+	if described {
+		declared.keeps(reflect.TypeOf(value))
+	}
+	return forExample(func(e *example) { e.kv[key] = value })
 }
 
 // SeedState puts a value into the session state before the example.
 func SeedState(key string, value any) ExampleOption {
-	return exampleOption(func(e *example) { e.state[key] = value })
+	if described {
+		declared.keeps(reflect.TypeOf(value))
+	}
+	return forExample(func(e *example) { e.state[key] = value })
 }
 
 // Returns says that the example succeeds with exactly this data.
 func Returns(data any) ExampleOption {
-	return exampleOption(func(e *example) { e.returns = []any{data} })
+	return forExample(func(e *example) { e.returns = []any{data} })
 }
 
 // Refuses says that the example ends in a problem with this code.
 func Refuses(code abi.Code) ExampleOption {
-	return exampleOption(func(e *example) { e.problem = code })
+	return forExample(func(e *example) { e.problem = code })
 }
 
 // prepare makes the plans of the types that the example seeds: the handler

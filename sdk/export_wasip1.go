@@ -10,6 +10,11 @@ func exportABI() int32 { return abi.Version }
 
 //go:wasmexport sluice_describe
 func exportDescribe() int32 {
+	if described && declared.description == "" {
+		extismErrorSet(newBlock(encodeProblem(abi.NewProblem(abi.InvalidManifest, "the skill is built without its description").
+			WithHint("Build it with `sluice skill build`, or without the tag sluice_described."))))
+		return 1
+	}
 	manifest, err := declared.describe()
 	if err != nil {
 		extismErrorSet(newBlock(encodeProblem(err)))

@@ -1,9 +1,8 @@
 package sdk
 
 import (
-	"encoding/json"
-
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/wire"
 )
 
 // argument writes the JSON argument of a host function.
@@ -17,7 +16,7 @@ func argument(v any) ([]byte, error) {
 
 // result reads the JSON that a host function gave.
 func result(b []byte, into any) error {
-	if json.Unmarshal(b, into) != nil {
+	if wire.Unmarshal(b, into) != nil {
 		return abi.NewProblem(abi.SystemFailure, "the host gave something that cannot be read")
 	}
 	return nil

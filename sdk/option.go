@@ -10,9 +10,24 @@ type ToolOption interface{ applyTool(*tool) }
 
 type skillOption func(*abi.Manifest)
 
+// forSkill gives an option; there is none where the description is a constant.
+func forSkill(apply func(*abi.Manifest)) SkillOption {
+	if described {
+		return nil
+	}
+	return skillOption(apply)
+}
+
 func (o skillOption) applySkill(m *abi.Manifest) { o(m) }
 
 type toolOption func(*tool)
+
+func forTool(apply func(*tool)) ToolOption {
+	if described {
+		return nil
+	}
+	return toolOption(apply)
+}
 
 func (o toolOption) applyTool(t *tool) { o(t) }
 
@@ -58,19 +73,19 @@ func (f ToolFlag) applyTool(t *tool) {
 // Positioning tells the model what the skill is for and what it must never be
 // used for.
 func Positioning(text string) SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Positioning = text })
+	return forSkill(func(m *abi.Manifest) { m.Positioning = text })
 }
 
 // KV opens one namespace of the transactional store. Skills that name the same
 // namespace share it; tenants never do.
 func KV(namespace string) SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Capabilities.KV = &abi.KVAccess{Namespace: namespace} })
+	return forSkill(func(m *abi.Manifest) { m.Capabilities.KV = &abi.KVAccess{Namespace: namespace} })
 }
 
 // StateAccess lists the session state keys that the skill reads and writes; a
 // key may end in ".*".
 func StateAccess(reads, writes []string) SkillOption {
-	return skillOption(func(m *abi.Manifest) {
+	return forSkill(func(m *abi.Manifest) {
 		m.Capabilities.State = &abi.StateAccess{Reads: reads, Writes: writes}
 	})
 }
@@ -78,42 +93,42 @@ func StateAccess(reads, writes []string) SkillOption {
 // Limit asks for other limits than the defaults, for each call. A zero field
 // keeps the default.
 func Limit(l abi.Limits) SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Limits = l })
+	return forSkill(func(m *abi.Manifest) { m.Limits = l })
 }
 
 // Guide names the file with longer instructions for the model. It lies beside
 // the skill's code and is shown only when the skill is in play.
 func Guide(file string) SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Guide = file })
+	return forSkill(func(m *abi.Manifest) { m.Guide = file })
 }
 
 // Summary says in one line what the tool does, for the model and for people.
 func Summary(text string) ToolOption {
-	return toolOption(func(t *tool) { t.Summary = text })
+	return forTool(func(t *tool) { t.Summary = text })
 }
 
 // Risk is the tool's least tier; rules and the platform's red lines only
 // raise it. Without it a tool has the tier auto.
 func Risk(tier abi.Tier) ToolOption {
-	return toolOption(func(t *tool) { t.Risk = tier })
+	return forTool(func(t *tool) { t.Risk = tier })
 }
 
 // Breadth says how much a write touches. Without it a write touches one thing.
 func Breadth(b abi.Breadth) ToolOption {
-	return toolOption(func(t *tool) { t.Breadth = b })
+	return forTool(func(t *tool) { t.Breadth = b })
 }
 
 // Targets is a CEL expression that gives the ids that a call touches, as a
 // list of texts, such as "[args.sku]". Writes to one target run one after the
 // other.
 func Targets(expression string) ToolOption {
-	return toolOption(func(t *tool) { t.Targets = expression })
+	return forTool(func(t *tool) { t.Targets = expression })
 }
 
 // Fact declares something that the rules, or the handler by FactOf, need to
 // know; the host gets it from a read tool.
 func Fact(name string, spec abi.FactSpec) ToolOption {
-	return toolOption(func(t *tool) {
+	return forTool(func(t *tool) {
 		if t.Facts == nil {
 			t.Facts = map[string]abi.FactSpec{}
 		}
@@ -126,17 +141,17 @@ func Fact(name string, spec abi.FactSpec) ToolOption {
 
 // Undo names the tool that compensates this one.
 func Undo(name string) ToolOption {
-	return toolOption(func(t *tool) { t.Undo = name })
+	return forTool(func(t *tool) { t.Undo = name })
 }
 
 // Scope is a CEL expression that says whether a request is this tool's
 // business.
 func Scope(expression string) ToolOption {
-	return toolOption(func(t *tool) { t.Scope = expression })
+	return forTool(func(t *tool) { t.Scope = expression })
 }
 
 // Rule raises the tier of a call when the CEL expression holds; say is shown
 // to the user and may hold {{expression}} parts.
 func Rule(when string, tier abi.Tier, say string) ToolOption {
-	return toolOption(func(t *tool) { t.Rules = append(t.Rules, abi.Rule{When: when, Tier: tier, Say: say}) })
+	return forTool(func(t *tool) { t.Rules = append(t.Rules, abi.Rule{When: when, Tier: tier, Say: say}) })
 }

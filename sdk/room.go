@@ -9,7 +9,7 @@ import "github.com/sluicehq/sluice/abi"
 
 // Blob lets the skill read the session's blobs, or write them too.
 func Blob(mode abi.AccessMode) SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Capabilities.Blob = mode })
+	return forSkill(func(m *abi.Manifest) { m.Capabilities.Blob = mode })
 }
 
 // BlobWrite keeps large data and gives its id, by which people and other calls
@@ -37,7 +37,7 @@ func BlobRead(c Call, id string, offset, length int64) ([]byte, error) {
 
 // Files lets the skill read the session's files, or write them too.
 func Files(mode abi.AccessMode) SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Capabilities.Files = mode })
+	return forSkill(func(m *abi.Manifest) { m.Capabilities.Files = mode })
 }
 
 // FileRead reads a file. Paths are relative to the session's folder, with
@@ -86,7 +86,7 @@ func FileRemove(c Call, path string) error {
 
 // Memory names the kinds of memories that the skill may recall and remember.
 func Memory(recall, remember []string) SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Capabilities.Memory = &abi.MemoryUse{Recall: recall, Remember: remember} })
+	return forSkill(func(m *abi.Manifest) { m.Capabilities.Memory = &abi.MemoryUse{Recall: recall, Remember: remember} })
 }
 
 // Recall asks for memories, best first.
@@ -115,7 +115,7 @@ func Remember(c Call, m abi.Memory) error {
 
 // ReportsProgress lets the skill tell the user how far a call has come.
 func ReportsProgress() SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Capabilities.Progress = true })
+	return forSkill(func(m *abi.Manifest) { m.Capabilities.Progress = true })
 }
 
 // Progress tells the user how far the call has come, in their language; total
@@ -132,7 +132,7 @@ func Progress(c Call, done, total int64, say string) error {
 
 // Hosts opens hosts of the network to the skill.
 func Hosts(rules ...abi.HTTPRule) SkillOption {
-	return skillOption(func(m *abi.Manifest) { m.Capabilities.HTTP = append(m.Capabilities.HTTP, rules...) })
+	return forSkill(func(m *abi.Manifest) { m.Capabilities.HTTP = append(m.Capabilities.HTTP, rules...) })
 }
 
 // HTTP makes a request to a host that the skill declares. Any status is an

@@ -12,23 +12,51 @@ import (
 func exportWarm() { declared.warm() }
 
 // warm makes what every call would make again, so that it lies in the image
-// that a host starts every call from: the description, the plans of the types
-// that are read and written, and room in the heap, so that a call does not
-// have to grow the memory. It asks nothing of the host.
+// that a host starts every call from: the description where it is no constant,
+// the plans of the types that are read and written, and room in the heap and
+// for the stack, so that a call does not have to grow them. It asks nothing of
+// the host.
 func (s *skill) warm() {
 	const spare = 2 << 20
-	s.remember()
-	for _, t := range s.tools {
-		for _, e := range t.examples {
-			e.prepare()
-		}
+	if !described {
+		s.remember()
 	}
+	s.prepare()
 	s.invoke([]byte(`{"abi":1,"tool":"","args":{},"call":{"id":"","key":"","attempt":1,"now":"2026-01-15T12:00:00Z","tenant":"","live":"","locale":""},"state":{"":1},"facts":{"":1}}`), env{})
 	wire.Prepare(reflect.TypeFor[abi.ScanQuery]())
 	room = make([]byte, spare)
 	room = nil
 	runtime.GC()
 	touch()
+	deepen(stackWarmBytes)
+}
+
+// stackWarmBytes is how deep the stack of most calls is, and some.
+const stackWarmBytes = 16 << 10
+
+// deepen uses so many bytes of the stack: the first stacks of the sizes through
+// which one grows cost more instructions together than a small call.
+//
+//go:noinline
+func deepen(bytes int) byte {
+	var frame [512]byte
+	if bytes > 0 {
+		frame[bytes%len(frame)] = deepen(bytes - len(frame))
+	}
+	return frame[0]
+}
+
+// prepare makes the plans of the types that the examples seed: the handlers
+// read them from the store and the state.
+func (s *skill) prepare() {
+	for _, t := range s.kept {
+		wire.Prepare(t)
+	}
+	for _, t := range s.tools {
+		for _, e := range t.examples {
+			e.prepare()
+		}
+	}
 }
 
 // touchedBytes is up to which size touch asks for memory: more than most
@@ -51,7 +79,7 @@ func touch() {
 func (s *skill) remember() {
 	defer func() { _ = recover() }()
 	if description, err := s.describe(); err == nil {
-		s.description = description
+		s.description = string(description)
 	}
 }
 

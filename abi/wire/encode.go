@@ -35,6 +35,7 @@ type encoder struct {
 // to write, and few values are as deep.
 const cycleDepth = 1000
 
+//go:noinline
 func (e *encoder) write(text string) { e.out = append(e.out, text...) }
 
 // any writes a value of whatever type it has.

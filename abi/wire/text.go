@@ -19,19 +19,12 @@ func AppendText(out []byte, text string) []byte {
 			i++
 			continue
 		}
-		if b < utf8.RuneSelf {
-			out = appendEscape(append(out, text[done:i]...), b)
-			i++
-			done = i
-			continue
+		r, size := rune(b), 1
+		if b >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
 		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			out = append(append(out, text[done:i]...), `\ufffd`...)
-			done = i + size
-		case r == '\u2028' || r == '\u2029': // JavaScript takes them for ends of lines
-			out = append(append(out, text[done:i]...), '\\', 'u', '2', '0', '2', hexDigits[r&0xf])
+		if escape := escapeOf(r, size); escape != "" {
+			out = append(append(out, text[done:i]...), escape...)
 			done = i + size
 		}
 		i += size
@@ -39,22 +32,36 @@ func AppendText(out []byte, text string) []byte {
 	return append(append(out, text[done:]...), '"')
 }
 
-func appendEscape(out []byte, b byte) []byte {
-	switch b {
-	case '"', '\\':
-		return append(out, '\\', b)
-	case '\b':
-		return append(out, '\\', 'b')
-	case '\f':
-		return append(out, '\\', 'f')
-	case '\n':
-		return append(out, '\\', 'n')
-	case '\r':
-		return append(out, '\\', 'r')
-	case '\t':
-		return append(out, '\\', 't')
+// escapeOf gives how a character is written, or nothing where it is as it is.
+// One byte of U+FFFD was no UTF-8.
+func escapeOf(r rune, size int) string {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return `\ufffd`
+	case r == '\u2028':
+		return `\u2028` // JavaScript takes it, and the next, for the end of a line
+	case r == '\u2029':
+		return `\u2029`
+	case r >= utf8.RuneSelf:
+		return ""
 	}
-	return append(out, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&0xf])
+	switch r {
+	case '"':
+		return `\"`
+	case '\\':
+		return `\\`
+	case '\b':
+		return `\b`
+	case '\f':
+		return `\f`
+	case '\n':
+		return `\n`
+	case '\r':
+		return `\r`
+	case '\t':
+		return `\t`
+	}
+	return `\u00` + hexDigits[r>>4:r>>4+1] + hexDigits[r&0xf:r&0xf+1]
 }
 
 // unquote gives what a JSON text reads as, with U+FFFD for invalid UTF-8 and
@@ -183,6 +190,10 @@ func hexRune(digits []byte) rune {
 	}
 	return r
 }
+
+// Fold gives the form of a text that is the same for texts that differ in case
+// only, as the names of members are compared. It is not for people to read.
+func Fold(text string) string { return string(fold(nil, []byte(text))) }
 
 // fold gives the form of a member's name that is the same for names that
 // differ in case only. It appends to out, which saves an allocation.

@@ -35,7 +35,18 @@ func (p *program) buildSkill(ctx context.Context, sb *sandbox.Sandbox, dir, out 
 	if err != nil {
 		return nil, err
 	}
-	if err := p.step("building "+dir, func() error { return l.build(ctx, l, dir, module) }); err != nil {
+	ask := func(ctx context.Context, module string) ([]byte, error) {
+		wasm, err := readBounded(module, int64(abi.ModuleBytesCeiling))
+		if err != nil {
+			return nil, err
+		}
+		b, err := description(ctx, sb, wasm)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		return b, nil
+	}
+	if err := p.step("building "+dir, func() error { return l.build(ctx, l, dir, module, ask) }); err != nil {
 		return nil, err
 	}
 	wasm, err := readBounded(module, int64(abi.ModuleBytesCeiling))
@@ -78,8 +89,8 @@ func copyGuide(guide, dir, out string) error {
 	return os.WriteFile(filepath.Join(out, guide), text, 0o644)
 }
 
-// describe asks a module for its manifest.
-func describe(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) (*manifest.Skill, error) {
+// description asks a module for its manifest, as it tells it.
+func description(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) ([]byte, error) {
 	module, err := sb.Load(ctx, wasm, abi.CeilingLimits())
 	if err != nil {
 		return nil, err
@@ -89,7 +100,16 @@ func describe(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) (*manifest.
 	if result.Problem != nil {
 		return nil, host.Fail("describe", result.Problem, nil)
 	}
-	d := json.NewDecoder(bytes.NewReader(result.Output))
+	return result.Output, nil
+}
+
+// describe asks a module for its manifest, and checks it.
+func describe(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) (*manifest.Skill, error) {
+	told, err := description(ctx, sb, wasm)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(told))
 	d.DisallowUnknownFields()
 	var m abi.Manifest
 	if err := d.Decode(&m); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/goskill"
 )
 
 // A language is one that a skill can be written in. A folder holds one skill in
@@ -23,7 +24,7 @@ type language struct {
 	name  string
 	mark  string // what a folder of it has, as a pattern of file names
 	needs string // what compiles it, for somebody who lacks it
-	build func(ctx context.Context, l language, dir, module string) error
+	build func(ctx context.Context, l language, dir, module string, ask describer) error
 }
 
 // languages gives what `sluice skill build` compiles. Only compilers run, with
@@ -71,17 +72,19 @@ func sources(dir, pattern string) []string {
 	return names
 }
 
-func goBuild(ctx context.Context, l language, dir, module string) error {
-	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", module, ".")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	return l.compile(build, dir)
+// A describer asks the module in a file for its description.
+type describer func(ctx context.Context, module string) ([]byte, error)
+
+func goBuild(ctx context.Context, l language, dir, module string, ask describer) error {
+	run := func(c *exec.Cmd) error { return l.compile(c, dir) }
+	return goskill.Compile(ctx, goskill.Skill{Dir: dir, Run: run, Describe: ask}, module)
 }
 
 // rustTarget has no imports of its own: what such a module asks of the host is
 // what its author wrote.
 const rustTarget = "wasm32-unknown-unknown"
 
-func rustBuild(ctx context.Context, l language, dir, module string) error {
+func rustBuild(ctx context.Context, l language, dir, module string, _ describer) error {
 	cargo, rustc, err := rustTools(ctx, l, dir)
 	if err != nil {
 		return err
@@ -156,7 +159,7 @@ func rustModule(messages []byte) (string, error) {
 // assemblyScriptBuild takes the compiler and the options that the folder has
 // itself; without an asconfig.json the options are those of a small skill: no
 // garbage collector, since memory lasts for one call only.
-func assemblyScriptBuild(ctx context.Context, l language, dir, module string) error {
+func assemblyScriptBuild(ctx context.Context, l language, dir, module string, _ describer) error {
 	compiler := filepath.Join("node_modules", "assemblyscript", "bin", "asc.js")
 	if _, err := os.Stat(filepath.Join(dir, compiler)); err != nil {
 		return host.Fail("build", abi.NewProblem(abi.Unavailable, "%s has no AssemblyScript compiler in its node_modules", dir).WithHint("%s", l.needs), nil)
@@ -171,7 +174,7 @@ func assemblyScriptBuild(ctx context.Context, l language, dir, module string) er
 // cBuild compiles all files of the folder as one reactor over wasi-libc. The
 // stack comes first in memory, so that one that overflows traps and does not
 // run into the data.
-func cBuild(ctx context.Context, l language, dir, module string) error {
+func cBuild(ctx context.Context, l language, dir, module string, _ describer) error {
 	args := []string{"--target=wasm32-wasi", "-mexec-model=reactor", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-Wl,--strip-all", "-Wl,--stack-first", "-o", module}
 	for _, name := range sources(dir, l.mark) {
 		args = append(args, "./"+name) // a file whose name begins with - is no option

@@ -68,7 +68,7 @@ func TestAMissingCompilerIsToldWithWhatToInstall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := host.ProblemOf(l.build(t.Context(), l, dir, filepath.Join(dir, moduleFile)))
+		p := host.ProblemOf(l.build(t.Context(), l, dir, filepath.Join(dir, moduleFile), nil))
 		if p == nil || p.Code != abi.Unavailable || !strings.Contains(p.Hint, tt.hint) {
 			t.Errorf("%s: %v", l.name, p)
 		}
@@ -117,7 +117,7 @@ func TestNamesOfSourcesAreNoOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.build(t.Context(), l, dir, module); err != nil {
+	if err := l.build(t.Context(), l, dir, module, nil); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(module); err != nil || !strings.HasPrefix(string(b), "\x00asm") {
@@ -131,7 +131,7 @@ func TestWhatACompilerSaysIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := host.ProblemOf(l.build(t.Context(), l, dir, filepath.Join(dir, moduleFile)))
+	p := host.ProblemOf(l.build(t.Context(), l, dir, filepath.Join(dir, moduleFile), nil))
 	if p == nil || p.Code != abi.BadArguments || !strings.Contains(p.Message, "nonsense") || !strings.Contains(p.Hint, "correct the source") {
 		t.Errorf("got %v", p)
 	}

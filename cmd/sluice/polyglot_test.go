@@ -53,7 +53,7 @@ func buildPolyglot(t *testing.T, name string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.build(t.Context(), l, dir, module); err != nil {
+	if err := l.build(t.Context(), l, dir, module, sandboxtest.Description); err != nil {
 		t.Fatalf("%v\n(`make deps-guests` installs the compilers)", err)
 	}
 	wasm, err := os.ReadFile(module)

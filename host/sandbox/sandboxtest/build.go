@@ -1,7 +1,9 @@
 package sandboxtest
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/goskill"
 	"github.com/sluicehq/sluice/host/rewrite"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"golang.org/x/mod/modfile"
@@ -66,8 +69,11 @@ func build(pkg, tag string) ([]byte, error) {
 	}
 	defer unlock()
 	out := filepath.Join(cache, "wasm", strings.ReplaceAll(filepath.ToSlash(pkg), "/", "-")+tag+".wasm")
-	err = goBuild(root, []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"},
-		"-tags="+tag, "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./"+pkg)
+	dir := filepath.Join(root, filepath.FromSlash(pkg))
+	err = goskill.Compile(context.Background(), goskill.Skill{
+		Dir: dir, Tags: strings.Fields(tag), Env: goEnv(), Describe: Description,
+		Run: func(c *exec.Cmd) error { return run(c, dir) },
+	}, out)
 	if err != nil {
 		return nil, err
 	}
@@ -75,46 +81,79 @@ func build(pkg, tag string) ([]byte, error) {
 }
 
 func warm(wasm []byte, what string) error {
+	_, err := plainly(wasm, cmp.Or(what, "slots"))
+	return err
+}
+
+// Description has a plain process ask the module in a file what it is, and
+// keeps the answer in the shared folder.
+func Description(_ context.Context, module string) ([]byte, error) {
+	wasm, err := os.ReadFile(module)
+	if err != nil {
+		return nil, err
+	}
+	return plainly(wasm, "describe")
+}
+
+// plainly has a plain process do something with a module, unless it was done.
+// What the process says is in the shared folder.
+func plainly(wasm []byte, what string) ([]byte, error) {
 	root, cache, err := folders()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	engine, err := engineVersion(root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	marker := filepath.Join(cache, "warm", fmt.Sprintf("%s-%s-%s-%d.%d", cmp.Or(what, "slots"), host.Digest(wasm), engine, rewrite.Version, sandbox.Format))
+	marker := filepath.Join(cache, "warm", fmt.Sprintf("%s-%s-%s-%d.%d", what, host.Digest(wasm), engine, rewrite.Version, sandbox.Format))
 	if exists(marker) {
-		return nil
+		return os.ReadFile(marker)
 	}
 	unlock, err := lockedfile.MutexAt(filepath.Join(cache, "warm.lock")).Lock()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer unlock()
 	if exists(marker) {
-		return nil
+		return os.ReadFile(marker)
 	}
 	program, module := filepath.Join(cache, "warm", "warm"), marker+".wasm"
 	if err := os.WriteFile(module, wasm, 0o600); err != nil {
-		return err
+		return nil, err
 	}
 	defer os.Remove(module)
-	if err := goBuild(root, nil, "-o", program, "./host/sandbox/sandboxtest/warm"); err != nil {
-		return err
+	build := exec.Command("go", "build", "-o", program, "./host/sandbox/sandboxtest/warm")
+	build.Env = goEnv()
+	if err := run(build, root); err != nil {
+		return nil, err
 	}
-	if out, err := exec.Command(program, cmp.Or(what, "slots"), cache, module).CombinedOutput(); err != nil {
-		return fmt.Errorf("warming the compiled code: %w: %s", err, out)
+	var said bytes.Buffer
+	ask := exec.Command(program, what, cache, module)
+	ask.Stdout = &said
+	if err := run(ask, root); err != nil {
+		return nil, err
 	}
-	return os.WriteFile(marker, nil, 0o600)
+	return said.Bytes(), writeWhole(marker, said.Bytes())
 }
 
-func goBuild(root string, env []string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"build"}, args...)...)
-	cmd.Dir = root
-	cmd.Env = append(append(os.Environ(), "GOFLAGS="), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %s: %w\n%s", args[len(args)-1], err, out)
+// writeWhole writes a file that nobody sees half written.
+func writeWhole(name string, b []byte) error {
+	if err := os.WriteFile(name+".part", b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".part", name)
+}
+
+// goEnv is the environment of a go command: no flags but ours.
+func goEnv() []string { return append(os.Environ(), "GOFLAGS=") }
+
+// run runs a command in a folder. What it says is in the error.
+func run(c *exec.Cmd, dir string) error {
+	var said bytes.Buffer
+	c.Dir, c.Stderr = dir, &said
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s in %s: %w\n%s", strings.Join(c.Args, " "), dir, err, said.Bytes())
 	}
 	return nil
 }

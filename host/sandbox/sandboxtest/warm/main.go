@@ -1,8 +1,8 @@
 // Command warm compiles modules into a folder of compiled code, so that tests
 // under the race detector find them there: for sandboxes, or for another host
-// on the same engine.
+// on the same engine. Or it has modules describe themselves.
 //
-//	warm slots|peer CACHE-DIR MODULE.wasm...
+//	warm slots|peer|describe CACHE-DIR MODULE.wasm...
 package main
 
 import (
@@ -26,17 +26,20 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) < 3 {
-		return errors.New("use: warm slots|peer CACHE-DIR MODULE.wasm...")
+		return errors.New("use: warm slots|peer|describe CACHE-DIR MODULE.wasm...")
 	}
 	for _, file := range args[2:] {
 		wasm, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if args[0] == "peer" {
+		switch args[0] {
+		case "peer":
 			err = errors.Join(compile(ctx, args[1], wasm, true), compile(ctx, args[1], wasm, false))
-		} else {
-			err = load(ctx, sandbox.Config{CacheDir: args[1], ModuleBytes: abi.ModuleBytesCeiling}, wasm)
+		case "describe":
+			err = load(ctx, args[1], wasm, describe)
+		default:
+			err = load(ctx, args[1], wasm, func(context.Context, *sandbox.Module) error { return nil })
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
@@ -45,15 +48,26 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-func load(ctx context.Context, cfg sandbox.Config, wasm []byte) error {
-	s, err := sandbox.New(cfg)
+// load has a sandbox load a module, and do something with it.
+func load(ctx context.Context, dir string, wasm []byte, then func(context.Context, *sandbox.Module) error) error {
+	s, err := sandbox.New(sandbox.Config{CacheDir: dir, ModuleBytes: abi.ModuleBytesCeiling})
 	if err != nil {
 		return err
 	}
-	if _, err := s.Load(ctx, wasm, abi.CeilingLimits()); err != nil {
+	module, err := s.Load(ctx, wasm, abi.CeilingLimits())
+	if err != nil {
 		return err
 	}
-	return s.Close(ctx)
+	return errors.Join(then(ctx, module), module.Close(ctx), s.Close(ctx))
+}
+
+func describe(ctx context.Context, module *sandbox.Module) error {
+	told := module.Call(ctx, sandbox.Request{Export: abi.ExportDescribe})
+	if told.Problem != nil {
+		return told.Problem
+	}
+	_, err := os.Stdout.Write(told.Output)
+	return err
 }
 
 // compile has the engine compile a module as it is, if it can.
