@@ -192,7 +192,7 @@ func (p *program) benchPeer(ctx context.Context, wasm []byte, limits abi.Limits,
 	}
 	for _, im := range info.Imports {
 		if slices.Contains(abi.BlockFuncs(), im.Name) {
-			return both, errors.New("it cannot copy blocks for a guest; build the skill with --any-host")
+			return both, errors.New("it cannot copy blocks for a guest; build the skill with GOFLAGS=-tags=anyhost to compare")
 		}
 	}
 	err = p.step("measuring the reference host", func() error {

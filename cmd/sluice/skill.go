@@ -36,7 +36,10 @@ that, and writes skill.wasm and skill.yaml. What lies in DIR tells the language:
 Only these compilers run. Nothing is downloaded: a crate or a package that is missing is
 yours to fetch first. Where several Rusts are installed, the first on the PATH that has the
 target is taken. AssemblyScript takes its options from DIR/asconfig.json if there is one.
-skills/polyglot has one skill in each language to begin from.`,
+skills/polyglot has one skill in each language to begin from.
+
+A skill in Go copies its payloads by two functions that only this host has. With
+GOFLAGS=-tags=anyhost it does without, and runs in any host of Extism's plug-ins.`,
 		Example: "  sluice skill build skills/shop/pricing\n  sluice skill build skills/polyglot/rust --out dist\n  sluice skill build . --out dist",
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
