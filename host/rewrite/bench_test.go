@@ -7,24 +7,23 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/host/rewrite"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"golang.org/x/sys/unix"
 )
 
 // threadTime gives the processor time of this thread, which other work on the
 // machine does not add to. The caller holds the thread.
 func threadTime() time.Duration {
-	const thread = 1
-	var u syscall.Rusage
-	if err := syscall.Getrusage(thread, &u); err != nil {
+	var t unix.Timespec // getrusage counts in the timer's ticks on some machines
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
 		panic(err)
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(t.Nano())
 }
 
 // A pair is one export of a guest, plain and metered.
