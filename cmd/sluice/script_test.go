@@ -19,10 +19,6 @@ import (
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sluice": func() { os.Exit(Main()) }})
-}
-
 // skills are the sources that the scripts build; the same source gives the
 // same bytes, so what is warmed here is what the scripts load.
 var skills = []string{"skills/shop/catalog", "skills/shop/coupons", "skills/shop/pricing", "skills/shop/stage", "skills/airline", "skills/polyglot/go"}
@@ -35,11 +31,13 @@ func TestScripts(t *testing.T) {
 	for _, skill := range skills {
 		sandboxtest.Warm(t, sandboxtest.Build(t, skill))
 	}
+	bin := plainCommand(t)
 	packages := sandboxtest.Packages(t, "skills/polyglot/assemblyscript")
 	shared := filepath.Join(root, "..", "shared")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("ROOT", root)
 			e.Setenv("SHARED", shared)
 			e.Setenv("SLUICE_HOME", filepath.Join(e.WorkDir, "home"))
@@ -64,6 +62,19 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
+}
+
+// plainCommand builds the command as users do and gives its folder. With the
+// race detector in it the scripts, which compile modules, would take minutes.
+func plainCommand(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "sluice"), ".")
+	build.Env = append(os.Environ(), "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
 }
 
 // exits N COMMAND... runs a command and demands its exit code.
