@@ -22,7 +22,6 @@ const (
 	keyView    = "agent/view"
 
 	keyCompaction = "agent/compaction/" // and eight digits
-	keyOwn        = "agent/"            // of all of them
 )
 
 func messageKey(i int) string { return fmt.Sprintf("%s%08d", keyMessage, i) }

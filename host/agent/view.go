@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/state"
@@ -93,24 +94,54 @@ func (t *turn) hint(ctx context.Context) (string, error) {
 	return window.StateHint(now, t.before), nil
 }
 
-// skillState gives the state that skills keep in the session: all but the
-// agent's own.
+// skillState gives the state that the session's skills declare: never the
+// agent's own, which lies beside it and is long.
 func (t *turn) skillState(ctx context.Context) (map[string]json.RawMessage, error) {
+	keys, prefixes := declaredState(t.catalog.Skills())
 	now := map[string]json.RawMessage{}
-	for after := ""; len(now) < maxHintKeys; {
-		page, err := t.Store.ListState(ctx, t.ref, "", after, maxHintKeys)
-		if err != nil || len(page) == 0 {
-			return now, err
+	for some := range slices.Chunk(keys, state.MaxKeys) {
+		values, err := t.Store.LoadState(ctx, t.ref, some...)
+		if err != nil {
+			return nil, err
 		}
-		for _, v := range page {
-			if after = v.Key; strings.HasPrefix(v.Key, keyOwn) {
-				after = keyOwn + "\U0010FFFF" // behind all of them
-				break
-			}
+		for key, v := range values {
+			now[key] = v.Data
+		}
+	}
+	for _, prefix := range prefixes {
+		if len(now) >= maxHintKeys {
+			break
+		}
+		values, err := t.Store.ListState(ctx, t.ref, prefix, "", maxHintKeys-len(now))
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range values {
 			now[v.Key] = v.Data
 		}
 	}
 	return now, nil
+}
+
+// declaredState gives the state keys, and what the others begin with, that
+// skills read or write, each once and in order.
+func declaredState(skills []*manifest.Skill) (keys, prefixes []string) {
+	for _, s := range skills {
+		access := s.Capabilities.State
+		if access == nil {
+			continue
+		}
+		for _, pattern := range slices.Concat(access.Reads, access.Writes) {
+			if prefix, whole := strings.CutSuffix(pattern, "*"); whole {
+				prefixes = append(prefixes, prefix)
+			} else {
+				keys = append(keys, pattern)
+			}
+		}
+	}
+	slices.Sort(keys)
+	slices.Sort(prefixes)
+	return slices.Compact(keys), slices.Compact(prefixes)
 }
 
 // changesNothing is what the window goes by when it makes lines of old calls.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/window"
@@ -136,5 +137,17 @@ func TestAModelFindsAToolThatItDoesNotSee(t *testing.T) {
 	found := m.asked[1].Messages[len(m.asked[1].Messages)-1]
 	if found.Role != model.RoleTool || !found.OK || !strings.Contains(found.Text, "set_goal") {
 		t.Errorf("the search gave %+v", found)
+	}
+}
+
+// Only what skills declare is read, a key by itself and the others by what they
+// begin with, however many skills share it.
+func TestTheDeclaredStateIsReadOnce(t *testing.T) {
+	of := func(reads, writes []string) *manifest.Skill {
+		return &manifest.Skill{Manifest: abi.Manifest{Capabilities: abi.Capabilities{State: &abi.StateAccess{Reads: reads, Writes: writes}}}}
+	}
+	keys, prefixes := declaredState([]*manifest.Skill{{}, of([]string{"live.*", "goal"}, []string{"goal"}), of([]string{"cart", "live.*"}, nil)})
+	if !slices.Equal(keys, []string{"cart", "goal"}) || !slices.Equal(prefixes, []string{"live."}) {
+		t.Errorf("keys are %v, prefixes %v", keys, prefixes)
 	}
 }

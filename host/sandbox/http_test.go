@@ -49,7 +49,7 @@ func send(ctx context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPRe
 	for name, value := range request.Headers {
 		req.Header.Set(name, value)
 	}
-	answer, err := http.DefaultClient.Do(req)
+	answer, err := new(http.Client).Do(req)
 	if err != nil {
 		return abi.HTTPResponse{}, abi.NewProblem(abi.SystemFailure, "%v", err)
 	}

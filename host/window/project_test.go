@@ -62,7 +62,7 @@ func TestProjectNotesThatCannotBeRead(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "SLUICE.md")); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if _, err := Project(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), "link") || strings.Contains(host.ProblemOf(err).Message, dir) {
 		t.Errorf("a link: %v", err)
