@@ -149,6 +149,9 @@ With --json, results and problems are JSON on standard output; progress stays on
 	flags.BoolVar(&p.json, "json", false, "machine-readable results")
 	p.model.register(flags, p.env)
 	p.egress.register(flags, p.env)
+	for _, name := range []string{"registry", "blobs", "model-url", "egress-proxy"} {
+		flags.Lookup(name).DefValue = "" // a URL of the environment may hold a password, and help shows defaults
+	}
 	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.replayCommand(), p.serveCommand(), p.versionCommand())
 	return root
 }
