@@ -24,6 +24,7 @@ type loader struct {
 	shapes  *shapes
 	outputs map[string]*shape // of tools, by name
 	state   *shape
+	guide   string
 }
 
 func newLoader(file string, root *node, fsys fs.FS) *loader {
@@ -54,7 +55,7 @@ func (l *loader) load() (*Skill, error) {
 	if len(l.errs) > 0 {
 		return nil, l.errs.settle(l.file)
 	}
-	s := &Skill{Manifest: l.m, Tools: l.tools, byName: map[string]*Tool{}}
+	s := &Skill{Manifest: l.m, GuideText: l.guide, Tools: l.tools, byName: map[string]*Tool{}}
 	for _, t := range l.tools {
 		s.byName[t.Name] = t
 	}
