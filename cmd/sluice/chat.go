@@ -51,7 +51,7 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 	if err != nil {
 		return err
 	}
-	h, err := p.open(ctx, p.home, p.registry)
+	h, err := p.openHome(ctx)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (p *program) serve(ctx context.Context, listen string) error {
 		return err
 	}
 	defer listener.Close()
-	h, err := p.open(ctx, p.home, p.registry)
+	h, err := p.openHome(ctx)
 	if err != nil {
 		return err
 	}

@@ -69,12 +69,23 @@ type hall struct {
 	egress   *egress.Client
 }
 
-// open opens the host over the store in the given folder. With a registry URL,
-// releases are fetched from there.
+// openHome opens the host that the command line names, for work that stays.
+func (p *program) openHome(ctx context.Context) (*hall, error) {
+	return p.openWith(ctx, p.home, cmp.Or(p.store, storeIn(p.home)), p.registry)
+}
+
+// open opens a host of its own over the store in the given folder. With a
+// registry URL, releases are fetched from there.
 func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, error) {
+	return p.openWith(ctx, folder, storeIn(folder), registryURL)
+}
+
+func storeIn(folder string) string { return filepath.Join(folder, "sluice.db") }
+
+func (p *program) openWith(ctx context.Context, folder, store, registryURL string) (*hall, error) {
 	h := &hall{}
 	var err error
-	if h.store, err = state.Open(ctx, filepath.Join(folder, "sluice.db"), state.Options{}); err != nil {
+	if h.store, err = state.Open(ctx, store, state.Options{}); err != nil {
 		return nil, err
 	}
 	engine := p.engine
