@@ -12,6 +12,9 @@
 //
 //	POST /v1/sessions                    {"locale":"zh-CN","live":"…"}, both optional -> 201 {"session":"…"}
 //	POST /v1/sessions/{session}/turns    {"id":"…","text":"…"}, id optional -> events, or the answer
+//	POST /v1/lives/{live}/start          {"detail":{…}}, optional: the live begins, for the caller's tenant
+//	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing
+//	GET  /v1/lives                       the tenant's lives, from the one after ?after= on
 //	GET  /v1/tools                       the tools of a new session
 //	GET  /healthz                        200 while the process lives
 //	GET  /readyz                         200, or 503 where a check fails; each check by name
