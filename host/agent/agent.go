@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/files"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
@@ -47,6 +48,10 @@ type Config struct {
 	Tools   int            // that the model sees at once; window.DefaultTools by default
 	Pinned  []string       // tools that it always sees
 	Persona string         // how the assistant speaks
+
+	Files       *files.Store   // of sessions; nil where they have none
+	Scenes      []window.Scene // of the tenant, beside those of a live
+	TopicRounds int            // inputs after which a session is cut into topics; window.DefaultTopicRounds by default
 }
 
 // An Agent runs turns. It is safe for concurrent use; two turns of one session
@@ -73,6 +78,9 @@ func New(cfg Config) *Agent {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.TopicRounds == 0 {
+		cfg.TopicRounds = window.DefaultTopicRounds
 	}
 	return &Agent{Config: cfg, running: map[host.SessionRef]bool{}, shelves: map[string]*window.Shelf{}}
 }
@@ -134,6 +142,9 @@ func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Even
 		return answer, nil
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnStart, Text: in.Text})
+	for _, problem := range t.untold {
+		t.tell(problem)
+	}
 	t.tellMissing()
 	return t.run(ctx)
 }
@@ -180,6 +191,9 @@ type turn struct {
 	catalog *release.Catalog
 	shelf   *window.Shelf
 	before  map[string]json.RawMessage // the skills' state when this run of the turn began
+	untold  []*abi.Problem             // with the user's own files, until the turn tells
+	noted   bool                       // the project's notes were read
+	project string                     // the notes
 	answer  Answer
 }
 
@@ -262,7 +276,11 @@ func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
 	} else {
 		t.answer.Text = t.messages[len(t.messages)-1].Text
 	}
-	if err := t.finish(ctx, t.Store, t.answer, last...); err != nil {
+	topics, err := t.cutTopics(ctx)
+	if err != nil {
+		return t.answer, err
+	}
+	if err := t.finish(ctx, t.Store, t.answer, last, topics...); err != nil {
 		return t.answer, err
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnEnd, Reason: string(reason)})

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/host/window"
 )
 
 // State keys of a session. Messages have a key each, so that a session grows
@@ -20,6 +21,7 @@ const (
 	keyMessage = "agent/message/" // and eight digits
 	keyInput   = "agent/input/"   // and the input's id
 	keyView    = "agent/view"
+	keyTopics  = "agent/topics"
 
 	keyCompaction = "agent/compaction/" // and eight digits
 )
@@ -36,12 +38,19 @@ type sessionValue struct {
 	Inputs   int          `json:"inputs"`
 	Messages int          `json:"messages"`
 	Active   host.InputID `json:"active,omitempty"` // the input whose turn is not over
+
+	Scenes []window.SceneStart `json:"scenes,omitempty"` // as they followed on each other
+	Topics int                 `json:"topics,omitempty"` // that are stored
+	CutAt  int                 `json:"cut_at,omitempty"` // inputs when topics were cut last
+
+	Cleared int `json:"cleared,omitempty"` // messages before this one were cleared
 }
 
 // An inputValue is the state of one input.
 type inputValue struct {
 	Ordinal int     `json:"ordinal"` // from 1
 	Message int     `json:"message"` // index of the user's message
+	Digest  string  `json:"digest"`  // of the words as they were delivered
 	Answer  *Answer `json:"answer,omitempty"`
 }
 
@@ -108,10 +117,15 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 	if err != nil {
 		return err
 	}
-	messages = append(messages, model.Message{Role: model.RoleUser, Text: in.Text})
+	scene, err := t.sceneNow(ctx)
+	if err != nil {
+		return err
+	}
+	messages = append(messages, model.Message{Role: model.RoleUser, Text: t.words(in.Text)})
 	t.meta.Inputs++
 	t.meta.Active = in.ID
-	t.input = inputValue{Ordinal: t.meta.Inputs, Message: t.count() + len(messages) - 1}
+	t.input = inputValue{Ordinal: t.meta.Inputs, Message: t.count() + len(messages) - 1, Digest: host.Digest([]byte(in.Text))}
+	t.meta.enterScene(scene, t.input.Message)
 	return t.save(ctx, t.Store, messages, &t.input)
 }
 
@@ -132,16 +146,7 @@ func (t *turn) find(ctx context.Context, text string) error {
 	if err := read(values, inputKey, &t.input, &t.inputVersion); err != nil || t.inputVersion == 0 {
 		return err
 	}
-	var said model.Message
-	var version int64
-	key := messageKey(t.input.Message)
-	if values, err = t.Store.LoadState(ctx, t.ref, key); err != nil {
-		return err
-	}
-	if err := read(values, key, &said, &version); err != nil {
-		return err
-	}
-	if said.Text != text {
+	if t.input.Digest != host.Digest([]byte(text)) {
 		return host.Fail("agent.Turn", abi.NewProblem(abi.Conflict, "input %s was delivered before with other words", t.inputID).
 			WithHint("give every input an id of its own"), nil)
 	}
@@ -154,29 +159,38 @@ func (c *conversation) load(ctx context.Context, store *state.Store) error {
 	if c.inputVersion != 0 {
 		c.first = min(c.first, c.input.Message)
 	}
-	after := ""
-	if c.first > 0 {
-		after = messageKey(c.first - 1)
+	var err error
+	if c.messages, err = c.messagesIn(ctx, store, c.first, c.meta.Messages); err != nil {
+		return err
 	}
-	for c.count() < c.meta.Messages {
-		page, err := store.ListState(ctx, c.ref, keyMessage, after, c.meta.Messages-c.count())
+	c.beginWithUser()
+	return nil
+}
+
+// messagesIn gives the messages of the session from one index to before another.
+func (c *conversation) messagesIn(ctx context.Context, store *state.Store, from, to int) (messages []model.Message, err error) {
+	after := ""
+	if from > 0 {
+		after = messageKey(from - 1)
+	}
+	for from+len(messages) < to {
+		page, err := store.ListState(ctx, c.ref, keyMessage, after, to-from-len(messages))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(page) == 0 {
-			return host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "session %s has %d of its %d messages", c.ref, c.count(), c.meta.Messages), nil)
+			return nil, host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "session %s has %d of its %d messages", c.ref, from+len(messages), to), nil)
 		}
 		for _, v := range page {
 			var m model.Message
 			if err := json.Unmarshal(v.Data, &m); err != nil {
-				return host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "%s of session %s cannot be read", v.Key, c.ref), err)
+				return nil, host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "%s of session %s cannot be read", v.Key, c.ref), err)
 			}
-			c.messages = append(c.messages, m)
+			messages = append(messages, m)
 			after = v.Key
 		}
 	}
-	c.beginWithUser()
-	return nil
+	return messages, nil
 }
 
 // beginWithUser leaves out the rest of a turn whose beginning is left out: a
@@ -200,11 +214,12 @@ func read(values map[string]state.Value, key string, into any, version *int64) e
 	return nil
 }
 
-// finish stores the answer with its input, and the last messages of the turn.
-func (c *conversation) finish(ctx context.Context, store *state.Store, answer Answer, last ...model.Message) error {
+// finish stores the answer with its input, the last messages of the turn, and
+// whatever else goes with them.
+func (c *conversation) finish(ctx context.Context, store *state.Store, answer Answer, last []model.Message, more ...state.Change) error {
 	c.input.Answer = &answer
 	c.meta.Active = ""
-	return c.save(ctx, store, last, &c.input)
+	return c.save(ctx, store, last, &c.input, more...)
 }
 
 // save stores messages and adds them to the conversation, with what the model

@@ -11,17 +11,21 @@
 //  2. The conversation's end is loaded and the session's releases are pinned.
 //     Calls of a turn that was broken off and is not continued get a result:
 //     the records say what became of each.
-//  3. The user's words are stored before the model is asked.
+//  3. The user's words are stored before the model is asked, with the session's
+//     files that they name, and the scene that they fall in.
 //  4. The window is fitted. A compaction is stored before the model sees it, so
 //     that every replica asks the same; a small model may word the summary.
 //     The model is told the skills' state as it is now, and what this turn
-//     changed of it. It answers; the answer is stored before its calls run.
+//     changed of it, the project's notes, and the guides of skills in play. It
+//     answers; the answer is stored before its calls run.
 //  5. Calls run: neighbouring reads side by side, writes alone and in order.
 //     Their results are stored as they come, in the order of the calls. A call
 //     that fails is a result too and never ends the turn. A call that was
-//     stopped with the turn, or is running elsewhere, gets none yet. A search
-//     for tools that the model does not see is answered from the shelf.
-//  6. From 4 again, until an answer without calls, or the ceiling of steps.
+//     stopped with the turn, or is running elsewhere, gets none yet. Searches for
+//     tools that the model does not see, and for topics of earlier, are answered
+//     here.
+//  6. From 4 again, until an answer without calls, or the ceiling of steps. The
+//     answer is stored, and after some inputs what was said is cut into topics.
 //
 // What comes next is read off the stored conversation and nothing else: after
 // its last message is a user's or a result, the model is asked; after calls

@@ -30,13 +30,17 @@ const maxHintKeys = 256
 // view gives the request for the next answer. Where the conversation had to be
 // compacted, that is stored before the model is asked.
 func (t *turn) view(ctx context.Context) (model.Request, error) {
-	shown := t.shelf.Choose(t.seen.Shown, t.messages, "")
+	shown := t.shelf.Choose(t.seen.Shown, t.messages, t.meta.scene())
 	hint, err := t.hint(ctx)
 	if err != nil {
 		return model.Request{}, err
 	}
 	layers := window.Layers{
-		Persona: t.Persona, Skills: t.shelf.Skills(shown), Tools: t.shelf.Tools(shown), State: hint, Locale: t.session.Locale,
+		Persona: t.Persona, Skills: t.shelf.Skills(shown), Guides: t.shelf.Guides(shown, t.Window), Project: t.notes(),
+		Tools: t.shelf.Tools(shown), State: hint, Locale: t.session.Locale,
+	}
+	if t.meta.Topics > 0 {
+		layers.Tools = append(layers.Tools, window.SearchTopics())
 	}
 	plan, err := window.Fit(window.Conversation{Messages: t.messages, First: t.first, Cut: t.seen.Cut, IsRead: t.changesNothing},
 		window.Budget{Window: t.Window, Fixed: window.RequestTokens(layers.Request()), Meter: t.seen.Meter})
@@ -145,7 +149,9 @@ func declaredState(skills []*manifest.Skill) (keys, prefixes []string) {
 }
 
 // changesNothing is what the window goes by when it makes lines of old calls.
-func (t *turn) changesNothing(tool string) bool { return tool == window.SearchTool || t.isRead(tool) }
+func (t *turn) changesNothing(tool string) bool {
+	return tool == window.SearchTool || tool == window.TopicsTool || t.isRead(tool)
+}
 
 // maxShelves bounds the shelves that an agent keeps; sessions are mostly pinned
 // to the same few sets of releases.
@@ -172,12 +178,15 @@ func (a *Agent) shelfOf(t *turn) *window.Shelf {
 	return shelf
 }
 
-// search answers a call of the search for tools, which is no tool of a skill.
-// It reports false for any other call.
+// search answers a call of the search for tools or for topics, which are no
+// tools of a skill. It reports false for any other call.
 func (t *turn) search(ctx context.Context, c openCall) (bool, error) {
 	found, ok := t.shelf.Answer(c.call)
 	if !ok {
-		return false, nil
+		var err error
+		if found, ok, err = t.searchTopics(ctx, c.call); !ok || err != nil {
+			return ok, err
+		}
 	}
 	id := t.callID(c)
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: id, Tool: c.call.Tool, Args: c.call.Args})

@@ -12,6 +12,7 @@
 //
 //	POST /v1/sessions                    {"locale":"zh-CN","live":"…"}, both optional -> 201 {"session":"…"}
 //	POST /v1/sessions/{session}/turns    {"id":"…","text":"…"}, id optional -> events, or the answer
+//	POST /v1/sessions/{session}/clear    {}: the model forgets what was said; 409 while a turn runs
 //	POST /v1/lives/{live}/start          {"detail":{…}}, optional: the live begins, for the caller's tenant
 //	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing
 //	GET  /v1/lives                       the tenant's lives, from the one after ?after= on

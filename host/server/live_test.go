@@ -47,3 +47,20 @@ func TestALiveBeginsAndEndsOnce(t *testing.T) {
 		t.Errorf("on record are %v, %v; want two starts and an end", records, err)
 	}
 }
+
+func TestClearForgetsWhatWasSaid(t *testing.T) {
+	m := newGate()
+	close(m.open)
+	c := serve(t, newServer(t, m, Config{}))
+	turns := c.newSession(`{}`)
+	clear := strings.TrimSuffix(turns, "turns") + "clear"
+	if status, body := c.with("Accept", "application/json").call("POST", turns, `{"text":"hello"}`); status != http.StatusOK {
+		t.Fatalf("the turn: %d %s", status, body)
+	}
+	if status, body := c.call("POST", clear, `{}`); status != http.StatusOK || !strings.Contains(body, `"session":"session_`) {
+		t.Errorf("clear = %d %s", status, body)
+	}
+	if status, body := c.with(HeaderUser, "eve").call("POST", clear, `{}`); status != http.StatusNotFound {
+		t.Errorf("somebody else's session: %d %s", status, body)
+	}
+}
