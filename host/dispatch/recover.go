@@ -55,6 +55,13 @@ func (f *flight) settled(ctx context.Context, problem *abi.Problem) *abi.Problem
 // records that, and waits; the key stays the same. Else it gives the problem
 // that ends the call. A wait that the call's time does not have is not begun.
 func (f *flight) again(ctx context.Context, failed string, problem *abi.Problem) *abi.Problem {
+	if problem.Code == abi.Busy { // which no skill may give
+		// The session is another replica's by now. The claim stays as if this
+		// one had died: with its key given back, a write that is not safe to
+		// repeat would run again.
+		f.claimed = false
+		return problem
+	}
 	if abi.RowOf(problem.Code).Recovery != abi.Retry || f.outcome.Attempts > maxRetries || ctx.Err() != nil {
 		return problem
 	}
