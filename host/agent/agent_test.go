@@ -314,11 +314,26 @@ func TestDanglingCallsGetAResult(t *testing.T) {
 // the model's first answer was stored.
 func (h *house) dieAfterThinking(id, text string) *turn {
 	h.t.Helper()
-	t := &turn{Agent: h.agent, session: session, sink: sink{now: h.agent.Now}}
-	if err := t.begin(context.Background(), Input{ID: host.InputID(id), Text: text}); err != nil {
+	t := h.think(id, text)
+	t.lease.leave(context.Background()) // or its time runs out
+	return t
+}
+
+// think begins a turn by hand and asks the model once.
+func (h *house) think(id, text string) *turn {
+	h.t.Helper()
+	t := h.begin(id, text)
+	if err := t.think(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := t.think(context.Background()); err != nil {
+	return t
+}
+
+// begin begins a turn by hand. It has the session's lease.
+func (h *house) begin(id, text string) *turn {
+	h.t.Helper()
+	t := h.agent.newTurn(session, nil, func(error) {})
+	if err := t.begin(context.Background(), Input{ID: host.InputID(id), Text: text}); err != nil {
 		h.t.Fatal(err)
 	}
 	return t
@@ -336,49 +351,6 @@ func TestEndlessTurnStopsAtItsCeiling(t *testing.T) {
 	}
 	if again := h.mustTurn("1", "go on for ever"); !again.Repeated {
 		t.Error("the turn did not end")
-	}
-}
-
-func TestSecondTurnOfARunningSessionIsBusy(t *testing.T) {
-	inside, goOn := make(chan struct{}), make(chan struct{})
-	wait := func() (model.Reply, error) {
-		close(inside)
-		<-goOn
-		return model.Reply{Text: "done"}, nil
-	}
-	h := newHouse(t, &script{answers: []func() (model.Reply, error){wait}})
-	var group sync.WaitGroup
-	group.Go(func() {
-		if _, err := h.agent.Turn(context.Background(), session, Input{ID: "1", Text: "slow"}, nil); err != nil {
-			t.Error(err)
-		}
-	})
-	<-inside
-	_, err := h.agent.Turn(context.Background(), session, Input{ID: "2", Text: "quick"}, nil)
-	close(goOn)
-	group.Wait()
-	if err == nil || host.ProblemOf(err).Code != abi.Busy {
-		t.Fatalf("error is %v, want busy", err)
-	}
-}
-
-// TestForkedConversationIsRefused (H41, H43): two writers without a lock
-// between them; the store lets one of them go on.
-func TestForkedConversationIsRefused(t *testing.T) {
-	h := newHouse(t, &script{answers: []func() (model.Reply, error){says("one"), says("two")}})
-	first := &turn{Agent: h.agent, session: session, sink: sink{now: h.agent.Now}}
-	second := &turn{Agent: h.agent, session: session, sink: sink{now: h.agent.Now}}
-	if err := first.begin(context.Background(), Input{ID: "1", Text: "hello"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.begin(context.Background(), Input{ID: "1", Text: "hello"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.think(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.think(context.Background()); err == nil || host.ProblemOf(err).Code != abi.StoreConflict {
-		t.Fatalf("error is %v, want a store conflict", err)
 	}
 }
 
