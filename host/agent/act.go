@@ -7,6 +7,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/host/window"
 )
 
@@ -60,6 +61,7 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 			return outcomes[:i], abi.NewProblem(abi.Busy, "%s of session %s is running elsewhere, or its process died: %s", o.Tool, t.ref, o.Problem.Message).
 				WithHint("deliver the input again in a while")
 		case o.Problem.Code == abi.Busy:
+			t.lease.lose(host.Fail("agent.act", o.Problem, state.ErrLeaseLost))
 			return outcomes[:i], o.Problem
 		case ctx.Err() != nil && (o.Problem.Code == abi.Cancelled || o.Problem.Code == abi.Deadline):
 			return outcomes[:i], o.Problem

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -76,6 +77,7 @@ func fails(code abi.Code) func() (model.Reply, error) {
 type house struct {
 	t      *testing.T
 	store  *state.Store
+	raw    *sql.DB // its SQLite file, past the store
 	agent  *Agent
 	events []host.Event
 }
@@ -85,12 +87,18 @@ var session = Session{Ref: host.SessionRef{Tenant: "acme", User: "mia", Session:
 func newHouse(t *testing.T, m model.Provider) *house {
 	t.Helper()
 	ctx := context.Background()
-	store, err := state.Open(ctx, filepath.Join(t.TempDir(), "store.db"), state.Options{})
+	path := filepath.Join(t.TempDir(), "store.db")
+	store, err := state.Open(ctx, path, state.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	h := &house{t: t, store: store}
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { raw.Close() })
+	h := &house{t: t, store: store, raw: raw}
 	h.agent = New(Config{Store: store, Releases: newSet(t, nil), Dispatch: dispatch.New(dispatch.Config{
 		Config: grant.Config{Store: store}, Sleep: noSleep,
 	}), Model: m})
