@@ -108,12 +108,27 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
 	}
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: call.ID, Tool: call.Tool, Args: call.Args})
-	outcome := t.Dispatch.Do(ctx, t.catalog, call)
+	outcome, ended := t.endedBefore(ctx, c)
+	if !ended {
+		outcome = t.Dispatch.Do(ctx, t.catalog, call)
+	}
 	t.sink.emit(host.Event{Kind: host.EventOutcome, Call: call.ID, Tool: call.Tool, Outcome: &outcome})
 	if outcome.Problem != nil && abi.RowOf(outcome.Problem.Code).Recovery == abi.Stop {
 		t.sink.notice(outcome.Problem, t.session.Locale)
 	}
 	return outcome
+}
+
+// endedBefore finds the outcome of a call that was settled before its turn was
+// broken off, so that it does not run again, not even a read. Without records
+// the gate decides, which knows a write by its key.
+func (t *turn) endedBefore(ctx context.Context, c openCall) (host.Outcome, bool) {
+	if c.message >= t.resumed {
+		return host.Outcome{}, false
+	}
+	outcome, err := t.fate(ctx, c)
+	outcome.Replayed = true
+	return outcome, err == nil && outcome.OK()
 }
 
 // callID gives a call the same id whenever its turn is resumed.

@@ -183,6 +183,7 @@ type turn struct {
 
 	catalog *release.Catalog
 	shelf   *window.Shelf
+	resumed int                        // messages that there were when the turn went on; 0 for a new input
 	before  map[string]json.RawMessage // the skills' state when this run of the turn began
 	answer  Answer
 }

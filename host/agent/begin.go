@@ -71,6 +71,7 @@ func (t *turn) tryBegin(ctx context.Context, in Input) error {
 	t.catalog, t.meta.Pins = t.Releases.Catalog(ctx, t.meta.Pins)
 	t.shelf = t.shelfOf(t)
 	if t.inputVersion != 0 {
+		t.resumed = t.count()
 		return nil
 	}
 	if len(t.open()) > 0 && t.lease.fence == 0 {

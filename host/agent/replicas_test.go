@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/host/dispatch"
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/host/state/statetest"
 )
@@ -57,29 +58,29 @@ func databases() map[string]func(t testing.TB) string {
 // "second", which wait for nobody. By the clock that they get nothing runs out
 // unless the test says so; without one the database's own counts.
 func onReplicas(t *testing.T, clock *fakeClock, test func(t *testing.T, first, second *house)) {
+	set := newSet(t, nil)
 	for name, fresh := range databases() {
 		t.Run(name, func(t *testing.T) {
-			dsn := fresh(t)
-			test(t, newReplica(t, dsn, "first", clock), newReplica(t, dsn, "second", clock))
+			dsn, opts := fresh(t), state.Options{}
+			if clock != nil {
+				opts.Now = clock.now
+			}
+			test(t, newReplica(t, dsn, "first", set, opts), newReplica(t, dsn, "second", set, opts))
 		})
 	}
 }
 
 // newReplica gives an agent with a store of its own on a database. Its model
 // is the test's to set.
-func newReplica(t *testing.T, dsn, name string, clock *fakeClock) *house {
+func newReplica(t *testing.T, dsn, name string, set *release.Set, opts state.Options) *house {
 	t.Helper()
-	var opts state.Options
-	if clock != nil {
-		opts.Now = clock.now
-	}
 	store, err := state.Open(t.Context(), dsn, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
 	return &house{t: t, store: store, agent: New(Config{
-		Store: store, Releases: newSet(t, nil), Name: name, Wait: -1,
+		Store: store, Releases: set, Name: name, Wait: -1,
 		Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: store}, Sleep: noSleep}),
 	})}
 }
