@@ -93,16 +93,25 @@ func newHouse(t *testing.T, m model.Provider) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
+	h := &house{t: t, store: store, raw: openRaw(t, path)}
+	h.agent = New(Config{Store: store, Releases: newSet(t, nil), Dispatch: dispatch.New(dispatch.Config{
+		Config: grant.Config{Store: store}, Sleep: noSleep,
+	}), Model: m})
+	return h
+}
+
+func openRaw(t *testing.T, path string) *sql.DB {
+	t.Helper()
 	raw, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { raw.Close() })
-	h := &house{t: t, store: store, raw: raw}
-	h.agent = New(Config{Store: store, Releases: newSet(t, nil), Dispatch: dispatch.New(dispatch.Config{
-		Config: grant.Config{Store: store}, Sleep: noSleep,
-	}), Model: m})
-	return h
+	raw.SetMaxOpenConns(1) // so that what is set holds for all that follows
+	if _, err := raw.Exec("PRAGMA busy_timeout = 60000"); err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // newSet gives the test guest as the only current release.

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/model"
@@ -29,6 +31,7 @@ type conversation struct {
 
 	seen        viewValue
 	seenVersion int64
+	seenStored  json.RawMessage // what is stored of seen
 }
 
 // at gives a message by its index in the session.
@@ -51,6 +54,7 @@ func (c *conversation) find(ctx context.Context, store *state.Store, text string
 	if c.seen, c.seenVersion, err = read(viewForm(), values, keyView); err != nil {
 		return err
 	}
+	c.seenStored = values[keyView].Data
 	if c.input, c.inputVersion, err = read(inputForm(), values, key); err != nil || c.inputVersion == 0 {
 		return err
 	}
@@ -130,14 +134,14 @@ func (c *conversation) beginWithUser() {
 // say adds messages. The next save stores them.
 func (c *conversation) say(messages ...model.Message) { c.messages = append(c.messages, messages...) }
 
-// changes gives what a save stores: what was said since the last one, with what
-// the model saw, and the input if it has changed.
+// changes gives what a save stores: what was said since the last one; and what
+// the model saw and the input, where they have changed.
 func (c *conversation) changes() []state.Change {
 	meta := c.meta
 	meta.Messages = c.count()
-	changes := []state.Change{
-		{Key: keySession, Version: c.version, Data: sessionForm().encode(meta)},
-		{Key: keyView, Version: c.seenVersion, Data: viewForm().encode(c.seen)},
+	changes := []state.Change{{Key: keySession, Version: c.version, Data: sessionForm().encode(meta)}}
+	if seen := viewForm().encode(c.seen); !bytes.Equal(seen, c.seenStored) {
+		changes = append(changes, state.Change{Key: keyView, Version: c.seenVersion, Data: seen})
 	}
 	for i := c.meta.Messages; i < c.count(); i++ {
 		changes = append(changes, state.Change{Key: messageKey(i), Data: messageForm().encode(c.at(i))})
@@ -152,7 +156,10 @@ func (c *conversation) changes() []state.Change {
 func (c *conversation) saved() {
 	c.meta.Messages = c.count()
 	c.version++
-	c.seenVersion++
+	if seen := viewForm().encode(c.seen); !bytes.Equal(seen, c.seenStored) {
+		c.seenVersion++
+		c.seenStored = seen
+	}
 	if c.inputChanged {
 		c.inputVersion++
 		c.inputChanged = false

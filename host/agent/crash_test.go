@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -61,7 +60,6 @@ type crashSite struct {
 	t     *testing.T
 	set   *release.Set
 	path  string
-	raw   *sql.DB
 	clock crashClock
 	first *house
 	model *script
@@ -80,12 +78,7 @@ func newCrashSite(t *testing.T, set *release.Set, transactions int) *crashSite {
 	s := &crashSite{t: t, set: set, path: filepath.Join(t.TempDir(), "store.db"), model: crashAnswers()}
 	s.clock.left.Store(int64(transactions))
 	s.first = s.replica(s.clock.now)
-	raw, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { raw.Close() })
-	s.raw = raw
+	s.first.raw = openRaw(t, s.path)
 	return s
 }
 
@@ -100,17 +93,13 @@ func (s *crashSite) replica(now func() time.Time) *house {
 func (s *crashSite) crash(killed bool) {
 	s.t.Helper()
 	for _, trigger := range crashTriggers(killed) {
-		if _, err := s.raw.Exec(trigger); err != nil {
-			s.t.Fatal(err)
-		}
+		damage(s.t, s.first, trigger)
 	}
 	if _, err := s.first.turn("1", "order everything"); err == nil {
 		s.t.Fatal("the turn did not crash")
 	}
 	for i := range crashTriggers(killed) {
-		if _, err := s.raw.Exec(fmt.Sprint("DROP TRIGGER crash", i)); err != nil {
-			s.t.Fatal(err)
-		}
+		damage(s.t, s.first, fmt.Sprint("DROP TRIGGER crash", i))
 	}
 }
 
