@@ -29,8 +29,12 @@
 // What comes next is read off the stored conversation and nothing else: after
 // its last message is a user's or a result, the model is asked; after calls
 // without results, they run; after an answer, the turn is over. So a turn that
-// was broken off anywhere continues, and a call that was in the middle gets its
-// old id and key and meets its claim.
+// was broken off anywhere continues, by the same input or by Resume, which finds
+// the words in the store. A call that was in the middle gets its old id and key
+// and meets its claim; one that was settled has its outcome on record.
+//
+// What is stored under which keys, and how older versions of it are read, is in
+// keys.go. Sessions, Show and Messages look at it without a lease.
 //
 // # Life of a turn's lease (lease.go, begin.go)
 //

@@ -365,3 +365,35 @@ func TestASecondTurnInTheSameProcessWaitsOrIsBusy(t *testing.T) {
 		t.Errorf("the same delivery gets %+v", answer)
 	}
 }
+
+// What no version in the first save protects is read under the lease: else a
+// call could be settled, or a step be answered, behind the reader's back.
+func TestWhatNoVersionProtectsIsReadUnderTheLease(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers []func() (model.Reply, error)
+		in      Input
+		want    error
+	}{
+		{"a turn that goes on", answers(calls(`total {"item":"pen"}`)).answers, Input{ID: "1", Text: "hello"}, errLeaseFirst},
+		{"calls without results", answers(calls(`total {"item":"pen"}`)).answers, Input{ID: "2", Text: "hi"}, errLeaseFirst},
+		{"only what was said", nil, Input{ID: "2", Text: "hi"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHouse(t, &script{answers: tt.answers})
+			if tt.answers != nil {
+				h.dieAfterThinking("1", "hello")
+			} else if _, err := h.turn("1", "hello"); err == nil {
+				t.Fatal("the model answered")
+			}
+			turn := h.agent.newTurn(session, nil, func(error) {})
+			defer turn.lease.leave(t.Context())
+			if err := turn.tryBegin(t.Context(), tt.in); !errors.Is(err, tt.want) {
+				t.Errorf("got %v, want %v", err, tt.want)
+			}
+			if (turn.lease.fence != 0) != (tt.want == nil) {
+				t.Errorf("fence %d", turn.lease.fence)
+			}
+		})
+	}
+}
