@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/model"
