@@ -12,6 +12,7 @@ import (
 type Call struct {
 	ID      CallID
 	Session SessionRef
+	Fence   Fence // of the session's lease that the caller has
 	Live    LiveID
 	Locale  string // of the user, BCP 47
 	Tool    string // as the model named it

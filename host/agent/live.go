@@ -37,5 +37,9 @@ func (a *Agent) EndLive(ctx context.Context, tenant host.TenantID, live host.Liv
 }
 
 func liveRecord(tenant host.TenantID, e liveEvent) host.Record {
-	return host.Record{Session: host.SessionRef{Tenant: tenant}, Kind: host.RecordEvent, Detail: encode(e)}
+	detail, err := json.Marshal(e)
+	if err != nil {
+		panic("BUG: a live's event does not marshal: " + err.Error())
+	}
+	return host.Record{Session: host.SessionRef{Tenant: tenant}, Kind: host.RecordEvent, Detail: detail}
 }

@@ -14,11 +14,6 @@ import (
 // a cut every 20 inputs it is more than anybody says in a day.
 const maxTopics = 200
 
-// A topicsValue is the state under keyTopics.
-type topicsValue struct {
-	Topics []window.Topic `json:"topics"`
-}
-
 // sceneNow says what the session is about now, by its live.
 func (t *turn) sceneNow(ctx context.Context) (string, error) {
 	if t.session.Live == "" {
@@ -54,10 +49,10 @@ func (m *sessionValue) scene() string {
 // topics gives the session's topics and their version.
 func (c *conversation) topics(ctx context.Context, store *state.Store) (kept topicsValue, version int64, err error) {
 	values, err := store.LoadState(ctx, c.ref, keyTopics)
-	if err == nil {
-		err = read(values, keyTopics, &kept, &version)
+	if err != nil {
+		return kept, 0, err
 	}
-	return kept, version, err
+	return read(topicsForm(), values, keyTopics)
 }
 
 // cutTopics cuts what was said since the last cut into topics, every so many
@@ -83,7 +78,7 @@ func (t *turn) cutTopics(ctx context.Context) ([]state.Change, error) {
 	kept.Topics = append(kept.Topics, t.titled(ctx, window.Topics(talk, t.meta.Scenes, t.Scenes))...)
 	kept.Topics = kept.Topics[max(0, len(kept.Topics)-maxTopics):]
 	t.meta.Topics, t.meta.CutAt = len(kept.Topics), t.meta.Inputs
-	return []state.Change{{Key: keyTopics, Version: version, Data: encode(kept)}}, nil
+	return []state.Change{{Key: keyTopics, Version: version, Data: topicsForm().encode(kept)}}, nil
 }
 
 // talkFrom gives the conversation from a message on, also where the turn itself
@@ -92,7 +87,7 @@ func (t *turn) talkFrom(ctx context.Context, from int) (window.Conversation, err
 	messages := t.messages
 	switch {
 	case from < t.first:
-		earlier, err := t.messagesIn(ctx, t.Store, from, t.first)
+		earlier, err := loadMessages(ctx, t.Store, t.ref, from, t.first)
 		if err != nil {
 			return window.Conversation{}, err
 		}

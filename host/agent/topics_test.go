@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -126,22 +127,21 @@ func TestClearEndsShortTermMemoryOnly(t *testing.T) {
 	if answer := h.mustTurn("broken", "Hello?"); answer.Reason != Superseded {
 		t.Errorf("the input that was cleared ends as %s", answer.Reason)
 	}
-	h.agent.enter(session.Ref)
+	h.mustTurn("last", "Hello again")
+	if _, err := h.store.Lease(t.Context(), session.Ref, "somebody", time.Minute); err != nil {
+		t.Fatal(err)
+	}
 	if err := h.agent.Clear(t.Context(), session.Ref); err == nil || host.ProblemOf(err).Code != abi.Busy {
 		t.Errorf("a session with a running turn: %v", err)
 	}
 }
 
 // message gives a stored message.
-func (h *house) message(i int) (m model.Message) {
+func (h *house) message(i int) model.Message {
 	h.t.Helper()
-	values, err := h.store.LoadState(context.Background(), session.Ref, messageKey(i))
-	var version int64
-	if err == nil {
-		err = read(values, messageKey(i), &m, &version)
-	}
-	if err != nil || version == 0 {
-		h.t.Fatalf("message %d: %v", i, err)
+	m, err := findMessage(context.Background(), h.store, session.Ref, i)
+	if err != nil {
+		h.t.Fatal(err)
 	}
 	return m
 }

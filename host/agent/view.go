@@ -15,15 +15,6 @@ import (
 	"github.com/sluicehq/sluice/host/window"
 )
 
-// A viewValue is the state under keyView: what, beside the messages, decides
-// what the model sees. The window is a function of both, on any replica.
-type viewValue struct {
-	Cut         window.Cut   `json:"cut,omitzero"`
-	Shown       window.Shown `json:"shown,omitzero"`
-	Meter       window.Meter `json:"meter,omitzero"`
-	Compactions int          `json:"compactions,omitempty"` // that are stored as events
-}
-
 // maxHintKeys bounds the state keys that a hint tells of.
 const maxHintKeys = 256
 
@@ -80,10 +71,10 @@ func (t *turn) keepCut(ctx context.Context, plan window.Plan) error {
 	t.seen.Cut = plan.Cut
 	var events []state.Change
 	for _, e := range plan.Events {
-		events = append(events, state.Change{Key: fmt.Sprintf("%s%08d", keyCompaction, t.seen.Compactions), Data: encode(e)})
+		events = append(events, state.Change{Key: compactionKey(t.seen.Compactions), Data: compactionForm().encode(e)})
 		t.seen.Compactions++
 	}
-	return t.save(ctx, t.Store, nil, nil, events...)
+	return t.save(ctx, events...)
 }
 
 // hint tells the session's state, and what of it this turn has changed.
@@ -192,5 +183,6 @@ func (t *turn) search(ctx context.Context, c openCall) (bool, error) {
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: id, Tool: c.call.Tool, Args: c.call.Args})
 	outcome := host.Outcome{Call: id, Tool: c.call.Tool, Status: host.Done, Preview: found.Text}
 	t.sink.emit(host.Event{Kind: host.EventOutcome, Call: id, Tool: c.call.Tool, Outcome: &outcome})
-	return true, t.save(context.WithoutCancel(ctx), t.Store, []model.Message{found}, nil)
+	t.say(found)
+	return true, t.save(ctx)
 }

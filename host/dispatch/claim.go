@@ -62,7 +62,7 @@ func (f *flight) unclaimed(err error) *abi.Problem {
 func (f *flight) claimRequest() state.ClaimRequest {
 	return state.ClaimRequest{
 		Session: f.call.Session, Key: f.key, Digest: host.Digest([]byte(f.meaning)),
-		Call: f.call.ID, Lease: f.lease(), Intent: f.record(host.RecordIntent, f.intentDetail()),
+		Call: f.call.ID, Fence: f.call.Fence, Lease: f.lease(), Intent: f.record(host.RecordIntent, f.intentDetail()),
 	}
 }
 

@@ -28,7 +28,7 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 		return problem
 	}
 	settlement := state.Settlement{
-		Session: f.call.Session, Call: f.call.ID, Key: f.key, State: changes,
+		Session: f.call.Session, Call: f.call.ID, Fence: f.call.Fence, Key: f.key, State: changes,
 		Records: append(f.readIntent(), f.record(host.RecordOutcome, detail)),
 	}
 	if f.key != "" {

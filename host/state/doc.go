@@ -63,11 +63,12 @@
 //
 //  1. Lease gives a session's next fence to one holder, until a time by the
 //     store's clock. Others are told Busy, with the holder and that time.
+//     SaveLeasing does so with the holder's first save, in one transaction.
 //  2. The holder renews it, and sends the fence with every write. The write's own
 //     transaction reads the lease's row, and keeps it locked until it has
 //     committed.
-//  3. The holder releases it; or its time runs out and the next Lease takes it
-//     over with a greater fence.
+//  3. The holder releases it, alone or with its last save; or its time runs out
+//     and the next Lease takes it over with a greater fence.
 //  4. A holder that was thought dead comes back: its fence is not the newest, each
 //     of its writes is refused with ErrLeaseLost, and nothing of it is kept.
 //
