@@ -8,11 +8,11 @@ type queries struct {
 
 	kvTenant, putKVTenant string
 
-	claim, makeClaim, takeClaim, settleClaim, releaseClaim string
+	claim, findClaim, makeClaim, takeClaim, settleClaim, releaseClaim string
 
 	addRecord, records, lastRecord string
 
-	lease, makeLease, changeLease string
+	lease, leaseFence, makeLease, changeLease string
 
 	live, makeLive, endLive, lives string
 
@@ -26,7 +26,8 @@ const (
 	rangeOfKV    = whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?"
 	ofLive       = " WHERE tenant_id = ? AND live_id = ?"
 	ofClaim      = whereSession + " AND claim_key = ?"
-	ofHolder     = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0"
+	ofHolder     = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0 AND (fence = ? OR fence = 0 OR ? = 0)"
+	claimColumns = "SELECT digest, call_id, done, lease_until, fence, outcome FROM agent_claim"
 )
 
 func newQueries(d dialect) queries {
@@ -51,10 +52,11 @@ func newQueries(d dialect) queries {
 		kvTenant:    "SELECT parent_id, depth, sealed FROM kv_tenant WHERE tenant_id = ?",
 		putKVTenant: d.upsert("kv_tenant", []string{"tenant_id"}, []string{"parent_id", "depth", "sealed"}),
 
-		claim: "SELECT digest, call_id, done, lease_until, outcome FROM agent_claim" + ofClaim + d.lock,
-		makeClaim: "INSERT INTO agent_claim (tenant_id, user_id, session_id, claim_key, digest, call_id, owner_id, done, lease_until, updated_at, outcome) VALUES (" +
-			marks(11) + ")",
-		takeClaim:    "UPDATE agent_claim SET call_id = ?, owner_id = ?, lease_until = ?, updated_at = ?" + ofClaim + " AND done = 0",
+		claim:     claimColumns + ofClaim + d.lock,
+		findClaim: claimColumns + ofClaim,
+		makeClaim: insertInto("agent_claim", []string{"tenant_id", "user_id", "session_id", "claim_key", "digest", "call_id", "owner_id", "done", "lease_until",
+			"updated_at", "fence", "outcome"}),
+		takeClaim:    "UPDATE agent_claim SET call_id = ?, owner_id = ?, lease_until = ?, updated_at = ?, fence = ?" + ofClaim + " AND done = 0",
 		settleClaim:  "UPDATE agent_claim SET done = 1, lease_until = 0, updated_at = ?, outcome = ?" + ofHolder,
 		releaseClaim: "DELETE FROM agent_claim" + ofHolder,
 
@@ -64,6 +66,7 @@ func newQueries(d dialect) queries {
 		lastRecord: "SELECT MAX(seq) FROM audit_record WHERE tenant_id = ?",
 
 		lease:       "SELECT fence, holder_id, expires_at, " + d.clock + " FROM agent_lease" + whereSession + d.lock,
+		leaseFence:  "SELECT fence FROM agent_lease" + whereSession,
 		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "tenant_id", "user_id", "session_id"}),
 		changeLease: "UPDATE agent_lease SET fence = ?, holder_id = ?, expires_at = ?" + whereSession,
 

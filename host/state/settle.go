@@ -99,7 +99,7 @@ func (s *Store) settleClaim(ctx context.Context, ex *executor, st Settlement, at
 	if st.Key == "" {
 		return nil
 	}
-	args := append([]any{at.UnixMicro(), []byte(st.Outcome)}, s.holderArgs(st.Session, st.Key, st.Call)...)
+	args := append([]any{at.UnixMicro(), []byte(st.Outcome)}, s.holderArgs(st.Session, st.Key, st.Call, st.Fence)...)
 	settled, err := ex.exec(ctx, s.queries.settleClaim, args...)
 	if err == nil && settled == 0 {
 		return s.notHeld(ctx, ex, st.Session, st.Key, st.Call)
