@@ -14,6 +14,8 @@ type queries struct {
 
 	lease, leaseFence, makeLease, changeLease string
 
+	job, makeJob, changeJob, jobs string
+
 	live, makeLive, endLive, lives string
 
 	lockSlots, makeLane, markLane, laneMark, staleLanes, removeLane string
@@ -27,6 +29,7 @@ const (
 	ofLive       = " WHERE tenant_id = ? AND live_id = ?"
 	ofClaim      = whereSession + " AND claim_key = ?"
 	ofHolder     = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0 AND (fence = ? OR fence = 0 OR ? = 0)"
+	jobColumns   = "fence, holder_id, expires_at, started_at, ended_at, next_at, failure"
 	claimColumns = "SELECT digest, call_id, done, lease_until, fence, outcome FROM agent_claim"
 )
 
@@ -69,6 +72,11 @@ func newQueries(d dialect) queries {
 		leaseFence:  "SELECT fence FROM agent_lease" + whereSession,
 		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "tenant_id", "user_id", "session_id"}),
 		changeLease: "UPDATE agent_lease SET fence = ?, holder_id = ?, expires_at = ?" + whereSession,
+
+		job:       "SELECT " + jobColumns + ", " + d.clock + " FROM store_job WHERE job_id = ?" + d.lock,
+		makeJob:   insertInto("store_job", []string{"fence", "holder_id", "expires_at", "started_at", "ended_at", "next_at", "failure", "job_id"}),
+		changeJob: "UPDATE store_job SET fence = ?, holder_id = ?, expires_at = ?, started_at = ?, ended_at = ?, next_at = ?, failure = ? WHERE job_id = ?",
+		jobs:      "SELECT job_id, " + jobColumns + " FROM store_job WHERE job_id > ? ORDER BY job_id LIMIT ?",
 
 		live:     "SELECT live_id, started_at, ended_at, detail FROM agent_live" + ofLive,
 		makeLive: insertInto("agent_live", []string{"started_at", "ended_at", "detail", "tenant_id", "live_id"}),
