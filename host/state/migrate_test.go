@@ -232,7 +232,9 @@ func TestStatementsPrepareAndSearchByIndex(t *testing.T) {
 	q := s.queries
 	for _, query := range []string{
 		q.stateVersion, fmt.Sprintf(q.loadState, marks(3)), q.listState, q.sessions, q.kvRow, q.kvStamp, q.kvRange, q.kvRangeKeys, q.kvRangeStamps, q.kvAny,
-		q.kvTenant, q.job, q.changeJob, q.jobs, q.claim, q.findClaim, q.leaseFence, q.takeClaim, q.settleClaim, q.releaseClaim, q.removeKV, fmt.Sprintf(q.records, ""), fmt.Sprintf(q.records, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.records, " AND call_id = ?"),
+		q.approval, q.lockApproval, q.approvalOf, q.openApproval, q.openApprovals, q.changeApproval, fmt.Sprintf(q.approvals, ""),
+		fmt.Sprintf(q.approvals, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.approvals, " AND status = ?"),
+		q.countGrants, q.grantsIn, q.grantsOf, q.removeGrant, q.kvTenant, q.job, q.changeJob, q.jobs, q.claim, q.findClaim, q.leaseFence, q.takeClaim, q.settleClaim, q.releaseClaim, q.removeKV, fmt.Sprintf(q.records, ""), fmt.Sprintf(q.records, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.records, " AND call_id = ?"),
 	} {
 		var plan []string
 		args := make([]any, strings.Count(query, "?"))

@@ -16,6 +16,10 @@ type queries struct {
 
 	job, makeJob, changeJob, jobs string
 
+	approval, lockApproval, approvalOf, openApproval, openApprovals, approvals, makeApproval, changeApproval string
+
+	countGrants, grantsIn, grantsOf, makeGrant, removeGrant string
+
 	live, makeLive, endLive, lives string
 
 	lockSlots, makeLane, markLane, laneMark, staleLanes, removeLane string
@@ -29,6 +33,9 @@ const (
 	ofLive       = " WHERE tenant_id = ? AND live_id = ?"
 	ofClaim      = whereSession + " AND claim_key = ?"
 	ofHolder     = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0 AND (fence = ? OR fence = 0 OR ? = 0)"
+	ofUser       = " WHERE tenant_id = ? AND user_id = ?"
+	approvalOf   = "SELECT tenant_id, approval_id, user_id, session_id, call_id, digest, status, asked_at, answered_at, answered_by, contrary_by, used_by, detail, words FROM agent_approval"
+	grantOf      = "SELECT tenant_id, user_id, grant_id, session_id, tool, max_tier, granted_at, expires_at, granted_by, condition_text FROM agent_standing_grant"
 	jobColumns   = "fence, holder_id, expires_at, started_at, ended_at, next_at, failure"
 	claimColumns = "SELECT digest, call_id, done, lease_until, fence, outcome FROM agent_claim"
 )
@@ -77,6 +84,23 @@ func newQueries(d dialect) queries {
 		makeJob:   insertInto("store_job", []string{"fence", "holder_id", "expires_at", "started_at", "ended_at", "next_at", "failure", "job_id"}),
 		changeJob: "UPDATE store_job SET fence = ?, holder_id = ?, expires_at = ?, started_at = ?, ended_at = ?, next_at = ?, failure = ? WHERE job_id = ?",
 		jobs:      "SELECT job_id, " + jobColumns + " FROM store_job WHERE job_id > ? ORDER BY job_id LIMIT ?",
+
+		approval:      approvalOf + " WHERE tenant_id = ? AND approval_id = ?",
+		lockApproval:  approvalOf + " WHERE tenant_id = ? AND approval_id = ?" + d.lock,
+		approvalOf:    approvalOf + whereSession + " AND digest = ? ORDER BY approval_id DESC LIMIT 1",
+		openApproval:  approvalOf + whereSession + " AND digest = ? AND status = ? ORDER BY approval_id DESC LIMIT 1",
+		openApprovals: "SELECT approval_id FROM agent_approval" + whereSession + " AND status = ? LIMIT ?",
+		approvals:     approvalOf + " WHERE tenant_id = ? AND approval_id > ?%s ORDER BY approval_id LIMIT ?",
+		makeApproval: insertInto("agent_approval", []string{"tenant_id", "approval_id", "user_id", "session_id", "call_id", "digest", "status",
+			"asked_at", "answered_at", "closed_at", "answered_by", "contrary_by", "used_by", "detail", "words"}),
+		changeApproval: "UPDATE agent_approval SET status = ?, answered_at = ?, closed_at = ?, answered_by = ?, contrary_by = ?, used_by = ?, words = ? WHERE tenant_id = ? AND approval_id = ?",
+
+		countGrants: "SELECT grant_id FROM agent_standing_grant" + ofUser + " AND (expires_at = 0 OR expires_at > ?) LIMIT ?",
+		grantsIn:    grantOf + ofUser + " AND (session_id = '' OR session_id = ?) AND (expires_at = 0 OR expires_at > ?) ORDER BY grant_id LIMIT ?",
+		grantsOf:    grantOf + ofUser + " AND grant_id > ? ORDER BY grant_id LIMIT ?",
+		makeGrant: insertInto("agent_standing_grant", []string{"tenant_id", "user_id", "grant_id", "session_id", "tool", "max_tier",
+			"granted_at", "expires_at", "granted_by", "condition_text"}),
+		removeGrant: "DELETE FROM agent_standing_grant" + ofUser + " AND grant_id = ?",
 
 		live:     "SELECT live_id, started_at, ended_at, detail FROM agent_live" + ofLive,
 		makeLive: insertInto("agent_live", []string{"started_at", "ended_at", "detail", "tenant_id", "live_id"}),
