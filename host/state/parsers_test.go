@@ -3,6 +3,7 @@
 package state
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -137,6 +138,21 @@ func exerciseAll(t *testing.T, url string) {
 	_, err = s.StandingGrantsOf(t.Context(), "shop", "ann", "", 0)
 	must(t, err)
 	_, err = s.RevokeStandingGrant(t.Context(), "shop", "ann", given.ID)
+	must(t, err)
+	fill(t, s, host.SessionRef{Tenant: "shop", User: "ann", Session: "old"}, 2)
+	_, _, err = s.LastDone(t.Context(), ref, setPrice, "")
+	must(t, err)
+	_, _, err = s.LastDone(t.Context(), ref, setPrice, "1001")
+	must(t, err)
+	_, err = s.CountDone(t.Context(), ref, setPrice, time.Hour)
+	must(t, err)
+	for _, purge := range []func(context.Context, time.Duration) (int, error){s.PurgeDone, s.PurgeApprovals, s.PurgeStandingGrants} {
+		_, err := purge(t.Context(), 0)
+		must(t, err)
+	}
+	_, err = s.PurgeClaims(t.Context(), MinClaimAge)
+	must(t, err)
+	_, err = s.PurgeSession(t.Context(), host.SessionRef{Tenant: "shop", User: "ann", Session: "old"})
 	must(t, err)
 	turn, err := s.TakeJob(t.Context(), JobRequest{Name: "j", Holder: "a", Every: time.Hour, Lease: time.Minute})
 	must(t, err)
