@@ -43,7 +43,7 @@ func TestThePurgesRemoveWhatIsOlderThanItsAge(t *testing.T) {
 		for _, step := range []struct {
 			pass time.Duration
 			left int
-		}{{ages.Done - time.Second, 4}, {2 * time.Minute, 2}, {ages.Claims, 0}} {
+		}{{ages.Done - time.Second, 4}, {2 * time.Hour, 2}, {ages.Claims, 0}} {
 			clock.pass(step.pass)
 			r := replicaAt(t, dsn, clock, purges...)
 			for _, job := range r.jobs {
