@@ -221,36 +221,38 @@ const trees = 12
 
 func TestARollbackRestoresEveryTreeExactly(t *testing.T) {
 	for seed := range uint64(trees) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := newRoom(t)
-			r.write("first", "x")
-			g := gardener{t, rand.New(rand.NewPCG(seed, 1)), r.treeOnDisk()}
-			g.plant(g.tree, 0)
-			type point struct {
-				id   string
-				tree map[string]string
-			}
-			var points []point
-			for range 3 {
-				points = append(points, point{r.checkpoint("before").ID, everything(t, g.tree)})
-				g.change()
-			}
-			for _, i := range []int{0, 2, g.IntN(3), 1, 0} {
-				r.rollback(points[i].id)
-				same(t, everything(t, g.tree), points[i].tree, fmt.Sprint("checkpoint ", i))
-				g.change()
-			}
-			r.rollback(points[0].id)
-			again := r.checkpoint("again")
-			if made := r.reachable(); len(made) == 0 {
-				t.Error("the repository has no objects")
-			}
-			r.rollback(again.ID)
-			same(t, everything(t, g.tree), points[0].tree, "a checkpoint of what was restored")
-			if rest := r.rest(); len(rest) > 0 {
-				t.Errorf("the session's folder still has %q", rest)
-			}
-		})
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { restoreTrees(t, seed) })
+	}
+}
+
+func restoreTrees(t *testing.T, seed uint64) {
+	r := newRoom(t)
+	r.write("first", "x")
+	g := gardener{t, rand.New(rand.NewPCG(seed, 1)), r.treeOnDisk()}
+	g.plant(g.tree, 0)
+	type point struct {
+		id   string
+		tree map[string]string
+	}
+	var points []point
+	for range 3 {
+		points = append(points, point{r.checkpoint("before").ID, everything(t, g.tree)})
+		g.change()
+	}
+	for _, i := range []int{0, 2, g.IntN(3), 1, 0} {
+		r.rollback(points[i].id)
+		same(t, everything(t, g.tree), points[i].tree, fmt.Sprint("checkpoint ", i))
+		g.change()
+	}
+	r.rollback(points[0].id)
+	again := r.checkpoint("again")
+	if made := r.reachable(); len(made) == 0 {
+		t.Error("the repository has no objects")
+	}
+	r.rollback(again.ID)
+	same(t, everything(t, g.tree), points[0].tree, "a checkpoint of what was restored")
+	if rest := r.rest(); len(rest) > 0 {
+		t.Errorf("the session's folder still has %q", rest)
 	}
 }
 
@@ -440,6 +442,50 @@ func TestAViewFromBeforeARollbackIsRefused(t *testing.T) {
 		r.want("f=old")
 		r.put(unread, "f", "old")
 		r.keep(unread)
+	}
+}
+
+// Who reads while others roll back sees one whole tree or the other, or is told.
+func TestReadersSeeOneTree(t *testing.T) {
+	r := newRoom(t)
+	var ids []string
+	for _, text := range []string{"old", "new"} {
+		for i := range 5 {
+			r.write(fmt.Sprint("f", i), text)
+		}
+		ids = append(ids, r.checkpoint(text).ID)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 30 {
+			if err := r.Rollback(ctx, ref, ids[i%2]); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	views, refused := 0, 0
+	for running := true; running; views++ {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		v := r.View(ref)
+		entries, err := v.List(ctx, "")
+		texts := map[string]bool{}
+		for _, e := range entries {
+			texts[e.Hash] = true
+		}
+		switch {
+		case codeOf(err) == abi.StoreConflict:
+			refused++
+		case err != nil || len(entries) != 5 || len(texts) != 1:
+			t.Fatalf("a view has %+v, %v", entries, err)
+		}
+	}
+	if refused == views {
+		t.Errorf("all of %d views were refused", views)
 	}
 }
 

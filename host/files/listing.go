@@ -27,6 +27,8 @@ type entry struct {
 	mode fs.FileMode
 	size int64 // of a file
 	hash hash  // of the bytes of a file, of the target of a link
+
+	info fs.FileInfo // of what was listed on disk
 }
 
 // A listing is a whole tree: folders stand before what is in them, and the
@@ -59,7 +61,7 @@ func (s *scanner) visit(name string, info fs.FileInfo, depth int) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	e := entry{path: name, mode: info.Mode() & (fs.ModeType | modeBits)}
+	e := entry{path: name, mode: info.Mode() & (fs.ModeType | modeBits), info: info}
 	switch e.mode.Type() {
 	case 0:
 		e.size = info.Size()
@@ -122,15 +124,15 @@ func (s *scanner) inside(folder string, info fs.FileInfo, depth int) error {
 	return nil
 }
 
-// openSame opens what Lstat has told of, and nothing that a link leads to that
-// was put in its place since.
+// openSame opens what Lstat has told of, if it is still that, and nothing that
+// a link leads to that was put in its place since.
 func openSame(tree *os.Root, name string, want fs.FileInfo) (*os.File, error) {
 	f, err := tree.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	is, err := f.Stat()
-	if err == nil && !os.SameFile(is, want) {
+	if err == nil && (!os.SameFile(is, want) || is.Mode() != want.Mode() || !is.IsDir() && is.Size() != want.Size()) {
 		err = changedMeanwhile(name)
 	}
 	if err != nil {

@@ -143,25 +143,33 @@ func (w *recorder) leaf(e *entry) (err error) {
 		})
 		return err
 	}
-	e.hash, err = w.put(plumbing.BlobObject, e.size, func(do func(io.Reader) error) error {
-		return w.read(e, do)
-	})
-	if errors.Is(err, errOtherBytes) {
+	if e.hash, err = w.file(e); errors.Is(err, errOtherBytes) {
 		return changedMeanwhile(e.path)
 	}
 	return err
 }
 
+// heldBytes is what is kept of a file in memory, to read it only once.
+const heldBytes = 256 << 10
+
+func (w *recorder) file(e *entry) (object hash, err error) {
+	if e.size > heldBytes {
+		return w.put(plumbing.BlobObject, e.size, func(do func(io.Reader) error) error { return w.read(e, do) })
+	}
+	var data []byte
+	err = w.read(e, func(r io.Reader) error {
+		data, err = io.ReadAll(io.LimitReader(r, e.size+1))
+		return err
+	})
+	if err != nil {
+		return hash{}, err
+	}
+	return w.put(plumbing.BlobObject, e.size, func(do func(io.Reader) error) error { return do(bytes.NewReader(data)) })
+}
+
 // read gives a file's bytes to do, if it is still the file that was listed.
 func (w *recorder) read(e *entry, do func(io.Reader) error) error {
-	info, err := w.tree.Lstat(e.path)
-	if err != nil {
-		return err
-	}
-	if info.Mode()&(fs.ModeType|modeBits) != e.mode || info.Size() != e.size {
-		return changedMeanwhile(e.path)
-	}
-	f, err := openSame(w.tree, e.path, info)
+	f, err := openSame(w.tree, e.path, e.info)
 	if err != nil {
 		return err
 	}
@@ -286,13 +294,17 @@ func (w *recorder) create(object hash, kind plumbing.ObjectType, size int64, r i
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := w.repo.root.MkdirAll(path.Dir(objectPath(object)), 0o700); err != nil {
-		return err
-	}
 	w.mu.Lock()
 	w.made = append(w.made, object)
 	w.mu.Unlock()
-	return w.repo.root.Rename(temp, objectPath(object))
+	err = w.repo.root.Rename(temp, objectPath(object))
+	if missing(err) {
+		if err := w.repo.root.MkdirAll(path.Dir(objectPath(object)), 0o700); err != nil {
+			return err
+		}
+		err = w.repo.root.Rename(temp, objectPath(object))
+	}
+	return err
 }
 
 func deflate(to io.Writer, object hash, kind plumbing.ObjectType, size int64, r io.Reader) (err error) {
