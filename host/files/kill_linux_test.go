@@ -306,9 +306,7 @@ func TestAViewFromBeforeAFinishedSwapIsRefused(t *testing.T) {
 	v := r.View(ref)
 	r.put(v, "g", "1")
 	copyTree(t, r.at(), "restored", "new")
-	if _, err := v.Apply(ctx); codeOf(err) != abi.StoreConflict {
-		t.Errorf("apply: %v", err)
-	}
+	r.refused(v, abi.StoreConflict)
 	r.want("f=new")
 }
 

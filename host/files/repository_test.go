@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -309,4 +310,31 @@ func TestTreesDifferInNamesKindsModesAndSizes(t *testing.T) {
 	if _, differ := one.differs(listing{one[0], {path: "a", mode: 0o600, size: 2}, one[2]}); !differ {
 		t.Error("a size does not differ")
 	}
+}
+
+// It may pass where it should not, if the rollback is slow, but never the other way.
+func TestARollbackWaitsForReaders(t *testing.T) {
+	store, err := Open(filepath.Join(t.TempDir(), "files"))
+	must(t, err)
+	defer store.Close()
+	ref := host.SessionRef{Tenant: "acme", User: "mia", Session: "s1"}
+	made, err := store.Checkpoint(ctx, ref, "x")
+	must(t, err)
+	ended := make(chan error, 1)
+	must(t, store.reading(ref, func(session *os.Root) error {
+		before, err := session.Lstat(treeFolder)
+		must(t, err)
+		go func() { ended <- store.Rollback(ctx, ref, made.ID) }()
+		select {
+		case <-ended:
+			t.Error("it did not wait")
+		case <-time.After(200 * time.Millisecond):
+		}
+		after, err := session.Lstat(treeFolder)
+		if err != nil || !os.SameFile(before, after) {
+			t.Errorf("the tree is another: %v", err)
+		}
+		return nil
+	}))
+	must(t, <-ended)
 }
