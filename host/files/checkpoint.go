@@ -50,7 +50,7 @@ type Checkpoint struct {
 // nor link, QuotaReached a bound of the tree that is exceeded, StoreConflict a
 // file that somebody changed meanwhile, StoreFailure means the disk.
 func (s *Store) Checkpoint(ctx context.Context, ref host.SessionRef, label string) (made Checkpoint, err error) {
-	err = s.checkpoints(ref, s.makeSession, func(k *keeper) error {
+	err = s.checkpoints(ref, s.makeSession, func(k *keeper) (err error) {
 		if err := k.makeRepository(); err != nil {
 			return err
 		}
