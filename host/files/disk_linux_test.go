@@ -167,29 +167,44 @@ func asAnOwner(root string, _ []string) error {
 	if entries, err := os.ReadDir(session); err != nil || len(entries) != 3 {
 		return fmt.Errorf("the session's folder has %v, %w", entries, err)
 	}
-	if err := os.Chmod(session, 0o500); err != nil {
+	if err := keptOut(store, made.ID, tree); err != nil {
 		return err
-	}
-	if err := store.Rollback(ctx, ref, made.ID); codeOf(err) != abi.StoreFailure {
-		return fmt.Errorf("a rollback in a closed folder: %w", err)
-	}
-	if err := errors.Join(os.Chmod(session, 0o700), os.Chmod(filepath.Join(session, "checkpoints"), 0o500)); err != nil {
-		return err
-	}
-	if _, err := store.Checkpoint(ctx, ref, "x"); codeOf(err) != abi.StoreFailure {
-		return fmt.Errorf("a checkpoint in a closed folder: %w", err)
 	}
 	if got, err := walked(tree); err != nil || !maps.Equal(got, want) {
 		return fmt.Errorf("left is %q, %w", got, err)
 	}
-	if err := os.Chmod(filepath.Join(tree, "closed", "f"), 0); err != nil {
-		return err
-	}
-	if err := os.Chmod(filepath.Join(session, "checkpoints"), 0o700); err != nil {
-		return err
-	}
-	if _, err := store.Checkpoint(ctx, ref, "x"); codeOf(err) != abi.StoreFailure {
-		return fmt.Errorf("a checkpoint of a file that cannot be read: %w", err)
-	}
 	return store.PurgeSession(ctx, ref)
+}
+
+// keptOut closes one thing after the other that a use needs.
+func keptOut(store *files.Store, id, tree string) error {
+	session := filepath.Dir(tree)
+	checkpoint := func() error {
+		_, err := store.Checkpoint(ctx, ref, "x")
+		return err
+	}
+	for _, tt := range []struct {
+		closed string
+		to     os.FileMode
+		use    func() error
+	}{
+		{session, 0o500, func() error { return store.Rollback(ctx, ref, id) }},
+		{filepath.Join(session, "checkpoints"), 0o500, checkpoint},
+		{filepath.Join(tree, "closed", "f"), 0, checkpoint},
+	} {
+		info, err := os.Stat(tt.closed)
+		if err != nil {
+			return err
+		}
+		if err := os.Chmod(tt.closed, tt.to); err != nil {
+			return err
+		}
+		if err := tt.use(); codeOf(err) != abi.StoreFailure {
+			return fmt.Errorf("with %s closed: %w", filepath.Base(tt.closed), err)
+		}
+		if err := os.Chmod(tt.closed, info.Mode()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
