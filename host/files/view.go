@@ -27,8 +27,9 @@ const MaxReadBytes = abi.CallWriteBytes
 //
 // A path that no file may have is BadHostCall, one that leads to nothing is
 // NotFound with what is near it, a condition that does not hold and a name that
-// is taken are Conflict, too much is QuotaReached. Failures of the disk are
-// StoreFailure.
+// is taken are Conflict, too much is QuotaReached. After a rollback, whatever
+// needs the disk is StoreConflict: begin with a new view. Failures of the disk
+// are StoreFailure.
 type View struct {
 	store *Store
 	ref   host.SessionRef
