@@ -87,6 +87,32 @@ func TestLongJSONKeepsItsShapeAndSaysWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// What is stored in place of data is JSON whatever the data are, and reads as
+// the data do.
+func TestShortIsAlwaysJSON(t *testing.T) {
+	for _, data := range []string{`{"a":1}`, items(5000, `{"sku":"1001"}`), `"` + strings.Repeat("青", 5000) + `"`, strings.Repeat("1", 5000), "[" + strings.Repeat("1,\n", 500) + "1]"} {
+		short := Short(json.RawMessage(data))
+		if !json.Valid(short) || Shortens(done(string(short))) {
+			t.Errorf("%.60s gives %.200s", data, short)
+		}
+		if got, want := Result(done(string(short))), Result(done(data)); json.Valid([]byte(want)) && len(data) != 5000 && got != want {
+			t.Errorf("%.60s reads as %.100s and in short as %.100s", data, want, got)
+		}
+		streamed, ok := ShortJSON(strings.NewReader(data))
+		if ok && !json.Valid(streamed) || ok == (len(data) == 5000) {
+			t.Errorf("%.60s streamed gives %v %.200s", data, ok, streamed)
+		}
+	}
+	for _, text := range []string{"", "plain", `{"a":`, `{} {}`, strings.Repeat("x", 10_000)} {
+		if _, ok := ShortJSON(strings.NewReader(text)); ok {
+			t.Errorf("%.20q is taken for JSON", text)
+		}
+		if short := ShortText(text); utf8.RuneCountInString(short) > ResultChars+markerRunes {
+			t.Errorf("%.20q has %d characters in short", text, len(short))
+		}
+	}
+}
+
 // TestLeftOutIsCounted: shown and left out together are what there was.
 func TestLeftOutIsCounted(t *testing.T) {
 	var got []any
