@@ -72,8 +72,19 @@ func ShortJSON(from io.Reader) (json.RawMessage, bool) {
 	return json.RawMessage(short), ok
 }
 
-// ShortText gives the ends of a text that is too long for the model.
-func ShortText(text string) string { return ends(text, ResultChars) }
+// ShortEnds gives the ends of a text of so many bytes, of which the head and
+// the tail are at hand, as much as can be shown of each or more; the tail is
+// empty where the head is all of it. Characters that were cut are left out.
+func ShortEnds(head, tail string, size int64) string {
+	if tail == "" {
+		return ends(strings.ToValidUTF8(head, ""), ResultChars)
+	}
+	head, tail = headOf(strings.ToValidUTF8(head, ""), ResultChars/2), tailOf(strings.ToValidUTF8(tail, ""), ResultChars/2)
+	if len(head)+len(tail) == int(size) {
+		return head + tail
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out; ask for a smaller part …]\n%s", head, size-int64(len(head)+len(tail)), tail)
+}
 
 func problemText(p *abi.Problem) string {
 	told := struct {

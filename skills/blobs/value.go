@@ -47,7 +47,7 @@ func (w *walk) value(i int) (Value, error) {
 	case i == len(w.steps):
 		return w.take(kind, step{to: open}, i)
 	case w.steps[i].isIndex && kind != "list", !w.steps[i].isIndex && kind != "object":
-		return Value{}, w.another(kind, i)
+		return Value{}, w.otherKind(kind, i)
 	case w.steps[i].to > 0:
 		return w.take(kind, w.steps[i], i)
 	case w.steps[i].isIndex:
@@ -72,8 +72,8 @@ func kindOf(c byte) string {
 	return "number"
 }
 
-// another is the problem of a step that the value does not have.
-func (w *walk) another(kind string, i int) error {
+// otherKind is the problem of a step that the value does not have.
+func (w *walk) otherKind(kind string, i int) error {
 	p := sdk.Refuse(abi.NotFound, "%s is %s, and the path goes on with %s", pathText(w.steps[:i]), withArticle(kind), pathText(w.steps[i:i+1])).WithField("path")
 	switch kind {
 	case "object":
@@ -94,21 +94,15 @@ func withArticle(kind string) string {
 	return "a " + kind
 }
 
-func (w *walk) item(i int) (out Value, err error) {
-	want, count, found := w.steps[i].from, 0, false
-	err = w.parts(func(n int, _ []byte) (bool, error) {
-		count++
-		if n < want {
-			return false, w.skip()
-		}
-		found = true
-		out, err = w.value(i + 1)
-		return true, err
-	})
-	if err == nil && !found {
-		err = w.noItem(i, count)
+func (w *walk) item(i int) (Value, error) {
+	count, found, err := w.toItem(w.steps[i].from)
+	switch {
+	case err != nil:
+		return Value{}, err
+	case !found:
+		return Value{}, w.noItem(i, count)
 	}
-	return out, err
+	return w.value(i + 1)
 }
 
 func (w *walk) noItem(i, count int) error {
@@ -125,7 +119,7 @@ const namesKept = 500
 func (w *walk) member(i int) (out Value, err error) {
 	want, found := w.steps[i].name, false
 	var names []string
-	err = w.parts(func(_ int, raw []byte) (bool, error) {
+	err = w.members(func(raw []byte) (bool, error) {
 		name := unquote(raw)
 		if name != want {
 			if len(names) < namesKept {
@@ -150,8 +144,10 @@ func (w *walk) take(kind string, want step, i int) (Value, error) {
 	out := Value{Type: kind, Offset: w.at}
 	var err error
 	switch kind {
-	case "list", "object":
-		err = w.takeParts(&out, want, i)
+	case "list":
+		err = w.takeItems(&out, want, i)
+	case "object":
+		err = w.takeMembers(&out)
 	default:
 		err = w.takeOne(&out)
 	}
@@ -198,36 +194,52 @@ func wholeEscapes(raw []byte) int {
 	}
 }
 
-// takeParts copies parts one after the other, as long as each finds room.
-func (w *walk) takeParts(out *Value, want step, i int) error {
-	list, names := out.Type == "list", namesRoom
-	body, full, last := []byte{}, false, 0
-	err := w.parts(func(n int, raw []byte) (bool, error) {
-		out.Count++
-		if n < want.from || n >= want.to {
-			return false, w.skip()
+// takeItems copies items one after the other, as long as each finds room, and
+// counts the others.
+func (w *walk) takeItems(out *Value, want step, i int) error {
+	count, more, err := w.toItem(want.from)
+	if err == nil && !more && want.from > 0 {
+		return w.noItem(i, count)
+	}
+	body := []byte{}
+	for n := want.from; more && err == nil; n++ {
+		var part []byte
+		part, out.Cut, err = w.copied(max(0, valueRoom-len(body)-1), w.skip)
+		if err == nil && !out.Cut {
+			body = appendPart(body, nil, part)
 		}
-		last = n + 1
+		out.Count = n + 1
+		if err == nil && (out.Cut || n+1 == want.to) {
+			count, err = w.rest()
+			out.Count += count
+			break
+		}
+		if err == nil {
+			more, err = w.another(']')
+		}
+	}
+	out.Value = append(append([]byte("["), body...), ']')
+	return err
+}
+
+// takeMembers copies members likewise, and names the others as long as names
+// find room.
+func (w *walk) takeMembers(out *Value) error {
+	body, names := []byte{}, namesRoom
+	err := w.members(func(raw []byte) (bool, error) {
+		out.Count++
 		name := bytes.Clone(raw)
 		part, over, err := w.copied(max(0, valueRoom-len(body)-len(name)-2), w.skip)
-		if full = full || over; !full {
+		if out.Cut = out.Cut || over; !out.Cut {
 			body = appendPart(body, name, part)
-			return false, err
-		}
-		if !list {
-			out.addName(unquote(name), &names)
+		} else if out.addName(unquote(name), &names); names < 0 && err == nil {
+			count, err := w.rest()
+			out.Count += count
+			return true, err
 		}
 		return false, err
 	})
-	if err == nil && want.from > 0 && last == 0 {
-		err = w.noItem(i, out.Count)
-	}
-	out.Cut = full
-	if list {
-		out.Value = append(append([]byte("["), body...), ']')
-	} else {
-		out.Value = append(append([]byte("{"), body...), '}')
-	}
+	out.Value = append(append([]byte("{"), body...), '}')
 	return err
 }
 
