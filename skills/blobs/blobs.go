@@ -19,8 +19,9 @@ var _ = sdk.Skill("sluice.blobs", "1.0.0", "Reads parts of long results and of u
 	sdk.Positioning("Use it where a result says that all of it is in a blob, or the user has uploaded a file: by the blob's id it reads a part, "+
 		"finds a text, or takes one value out of JSON. Never to get something again that another tool gives in a smaller part."),
 	sdk.Blob(abi.AccessRead),
-	// The largest blob, read to its end: 64 MiB at some 30 instructions a byte.
-	sdk.Limit(abi.Limits{Fuel: 5_000_000_000, Deadline: abi.Duration(30 * time.Second)}),
+	// The largest blob, read to its end: 64 MiB at some 50 instructions a byte,
+	// on a machine that has other things to do.
+	sdk.Limit(abi.Limits{Fuel: 5_000_000_000, Deadline: abi.Duration(60 * time.Second)}),
 )
 
 const exampleID = "blob_0123456789abcdef0123456789abcdef01234567"
