@@ -68,6 +68,8 @@ type Outcome struct {
 	Tier     abi.Tier        `json:"tier,omitempty"`    // as the gate decided
 	Status   Status          `json:"status"`
 	Data     json.RawMessage `json:"data,omitempty"`
+	Blob     *BlobRef        `json:"blob,omitempty"` // where all of the data lies, if a model does not see it whole
+	Cut      bool            `json:"cut,omitempty"`  // Data is a shorter form; all of it is only in Blob
 	Preview  string          `json:"preview,omitempty"`
 	Problem  *abi.Problem    `json:"problem,omitempty"`
 	Key      Key             `json:"key,omitempty"`
@@ -75,6 +77,13 @@ type Outcome struct {
 	Repairs  []string        `json:"repairs,omitempty"`  // what the host mended in the arguments
 	Replayed bool            `json:"replayed,omitempty"` // the stored outcome of an earlier delivery
 	Usage    Usage           `json:"usage"`
+}
+
+// A BlobRef names a blob of the call's session, and says what it is.
+type BlobRef struct {
+	ID   string `json:"id"`
+	Size int64  `json:"size"` // bytes
+	abi.BlobInfo
 }
 
 // OK reports whether the tool ran and its result is kept.

@@ -71,7 +71,11 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 }
 
 func resultOf(c model.Call, o host.Outcome) model.Message {
-	return model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
+	m := model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
+	if o.Blob != nil {
+		m.Blob, m.Text = o.Blob.ID, window.ResultIn(o, o.Blob.ID)
+	}
+	return m
 }
 
 // group gives the calls that may run at once: the reads at the head, up to the

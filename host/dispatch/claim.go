@@ -128,6 +128,7 @@ func (f *flight) replay(ctx context.Context, claim state.Claim) *abi.Problem {
 	if err := json.Unmarshal(claim.Outcome, &stored); err != nil {
 		return abi.NewProblem(abi.HostBug, "the stored outcome of %s cannot be read", claim.Call)
 	}
+	f.whole(ctx, &stored)
 	first := stored.Call
 	stored.Call, stored.Replayed = f.call.ID, true
 	detail, err := json.Marshal(map[string]any{"of": first})

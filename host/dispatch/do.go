@@ -76,6 +76,8 @@ type flight struct {
 	grant    *grant.Grant     // of the last attempt
 	kept     *grant.Kept      // what it wrote outside of the store, until its end is known
 	stored   *grant.Stored    // where the attempt's host calls are, likewise
+	spilled  string           // the id of the attempt's data, likewise
+	short    json.RawMessage  // the data as the store's rows have them, where they are too long
 	input    []byte           // the envelope that the guest got
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt

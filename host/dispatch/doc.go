@@ -15,7 +15,7 @@
 //	 8 run       the sandbox with the call's grants                    run.go
 //	 9 verify    envelope, output schema                               run.go
 //	10 hooks     after the call: may refuse the result                 run.go
-//	11 spill     large data out of the way                             run.go
+//	11 spill     data that a model does not see whole: to a blob       spill.go
 //	12 settle    host calls on record; blobs and files; then one
 //	             transaction: state, kv, claim, records                settle.go, hostcalls.go
 //	13 recover   by problem code: again, or tell, or stop              recover.go, evidence.go

@@ -46,7 +46,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 		return nil, host.ProblemOf(err)
 	}
 	f.stored = stored
-	detail, err := json.Marshal(outcomeDetail{f.outcome, stored})
+	detail, err := json.Marshal(outcomeDetail{f.row(), stored})
 	if err != nil {
 		return nil, abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}

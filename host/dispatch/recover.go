@@ -47,6 +47,7 @@ func (f *flight) settled(ctx context.Context, problem *abi.Problem) *abi.Problem
 	if json.Unmarshal(claim.Outcome, &stored) != nil {
 		return abi.NewProblem(abi.HostBug, "the stored outcome of %s cannot be read", f.call.Tool)
 	}
+	f.whole(ctx, &stored)
 	f.outcome, f.done, f.claimed = stored, true, false
 	return nil
 }

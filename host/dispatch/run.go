@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/sluicehq/sluice/abi"
-	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/state"
@@ -114,14 +113,3 @@ func (f *flight) verifyState() *abi.Problem {
 
 // afterHooks asks the hooks before anything is kept. None can be registered yet.
 func (f *flight) afterHooks(context.Context) *abi.Problem { return nil }
-
-// previewText bounds a preview, in bytes: it is one line for the model.
-const previewText = 2000
-
-// spill moves data that is too long for the model to a blob. There are no
-// blobs yet: the outcome keeps it whole, and the window shows its ends.
-func (f *flight) spill(context.Context) *abi.Problem {
-	f.outcome.Data, f.outcome.Preview = f.reply.Data, cut(f.reply.Preview, previewText)
-	f.outcome.Status = host.Done
-	return nil
-}

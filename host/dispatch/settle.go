@@ -19,7 +19,7 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 	if problem != nil {
 		return problem
 	}
-	stored, err := json.Marshal(f.outcome)
+	stored, err := json.Marshal(f.row())
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
@@ -49,17 +49,17 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 func (f *flight) conclude(ctx context.Context, problem *abi.Problem) {
 	kept, stored := f.kept, f.stored
 	f.kept, f.stored = nil, nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	err := f.unspill(ctx, problem)
 	if problem == nil || problem.Code == abi.OutcomeUnknown {
 		if kept != nil {
 			kept.Done()
 		}
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
-	defer cancel()
-	var err error
 	if kept != nil {
-		err = kept.Undo(ctx)
+		err = errors.Join(err, kept.Undo(ctx))
 	}
 	if stored != nil {
 		err = errors.Join(err, f.grant.Drop(ctx, stored))
