@@ -5,6 +5,8 @@ import (
 	"errors"
 	"reflect"
 	"strconv"
+
+	"github.com/sluicehq/sluice/abi/value"
 )
 
 // storeText stores a text: item as it stands, s as it reads.
@@ -23,7 +25,7 @@ func (d *decoder) storeText(p *plan, v reflect.Value, item, s []byte) error {
 		}
 		v.SetBytes(b[:n])
 	case p.kind == reflect.Interface && v.NumMethod() == 0:
-		v.Set(reflect.ValueOf(string(s)))
+		value.SetAny(v, string(s))
 	default:
 		d.misfit("string", p.typ)
 	}
@@ -77,7 +79,7 @@ func (d *decoder) storeAnyNumber(v reflect.Value, item []byte) bool {
 	if v.NumMethod() != 0 {
 		return false
 	}
-	v.Set(reflect.ValueOf(n))
+	value.SetAny(v, n)
 	return true
 }
 
