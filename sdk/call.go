@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"reflect"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/wire"
@@ -29,8 +28,8 @@ func (c Call) Key() string { return c.invocation.Call.Key }
 func (c Call) Attempt() int { return c.invocation.Call.Attempt }
 
 // Now gives the host's clock at the call's start, in UTC. It does not move
-// during the call.
-func (c Call) Now() time.Time { return c.invocation.Call.Now.time() }
+// during the call. Package sdk/clock gives it as a time.Time.
+func (c Call) Now() Instant { return c.invocation.Call.Now }
 
 // Tenant gives the id of the merchant or organisation that is served.
 func (c Call) Tenant() string { return c.invocation.Call.Tenant }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/sdk"
@@ -131,7 +130,7 @@ func reserve(c sdk.Call, in Wish) (sdk.Result[Reserved], error) {
 	if err != nil {
 		return none, err
 	}
-	hold := Hold{Buyer: in.Buyer, Pieces: in.Pieces, Note: in.Note, At: c.Now().Format(time.RFC3339Nano)}
+	hold := Hold{Buyer: in.Buyer, Pieces: in.Pieces, Note: in.Note, At: c.Now().String()}
 	if err := sdk.KVPutJSON(c, holdKey(in.SKU, in.Buyer), hold); err != nil {
 		return none, err
 	}
