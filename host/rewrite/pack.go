@@ -26,13 +26,13 @@ func Pack(wasm []byte) ([]byte, error) {
 	if t.functions < packedFunctions || t.touches(rest) {
 		return wasm, nil
 	}
+	code, err := m.simplify(wasm)
+	if err != nil {
+		return nil, err
+	}
 	m.data = rest
 	m.start = m.functionCount()
 	m.functions = append(m.functions, m.typeIndex("", ""))
-	code := make([][]byte, 0, len(m.code)+1)
-	for _, b := range m.code {
-		code = append(code, b.write(nil, b.code))
-	}
 	return m.write(wasm, functionShift{}, append(code, t.writer())), nil
 }
 
