@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/base64"
 	"errors"
 	"reflect"
 	"strconv"
@@ -17,13 +16,12 @@ func (d *decoder) storeText(p *plan, v reflect.Value, item, s []byte) error {
 	case p.kind == reflect.String:
 		v.SetString(string(s))
 	case p.kind == reflect.Slice && p.elem.kind == reflect.Uint8:
-		b := make([]byte, base64.StdEncoding.DecodedLen(len(s)))
-		n, err := base64.StdEncoding.Decode(b, s)
+		b, err := decodeBase64(s)
 		if err != nil {
 			d.save(err)
 			return nil
 		}
-		v.SetBytes(b[:n])
+		v.SetBytes(b)
 	case p.kind == reflect.Interface && v.NumMethod() == 0:
 		value.SetAny(v, string(s))
 	default:

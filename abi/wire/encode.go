@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding"
-	"encoding/base64"
 	"errors"
 	"math"
 	"reflect"
@@ -187,7 +186,7 @@ func (e *encoder) bytes(v reflect.Value) error {
 		e.write("null")
 		return nil
 	}
-	e.out = base64.StdEncoding.AppendEncode(append(e.out, '"'), v.Bytes())
+	e.out = appendBase64(append(e.out, '"'), v.Bytes())
 	e.out = append(e.out, '"')
 	return nil
 }
