@@ -42,7 +42,7 @@ func CeilingLimits() Limits {
 }
 
 // Bounds of one module. The first is what a host takes without a setting, the
-// second what a setting may raise it to; a Go skill is 3 to 4 MiB.
+// second what a setting may raise it to; a Go skill is 2.5 to 4 MB.
 const (
 	ModuleBytesDefault = 16 * MiB
 	ModuleBytesCeiling = 64 * MiB
