@@ -8,5 +8,7 @@
 // what a reflect.Value consists of, which has been the same since Go 1.4, and
 // two functions that the runtime keeps for those who link to them (see
 // go.dev/issue/67401). The tests hold it against package reflect over types of
-// every kind, so another Go that differs is noticed before a skill is built.
+// every kind, so another Go that differs is noticed before a skill is built. With
+// the build tag sluice_guest a host takes the guest's way, too: so run the tests
+// that hold the JSON and the messages against encoding/json and fmt.
 package value

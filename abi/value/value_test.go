@@ -2,6 +2,8 @@ package value
 
 import (
 	"math/big"
+	"os"
+	"os/exec"
 	"reflect"
 	"testing"
 	"time"
@@ -41,6 +43,16 @@ func TestTheGuestsWayIsThatOfPackageReflect(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestJSONAndMessagesAreTheSameInTheGuestsWay runs the tests of those packages,
+// with the seeds and the corpus of their fuzz targets, as they are in a guest.
+func TestJSONAndMessagesAreTheSameInTheGuestsWay(t *testing.T) {
+	cmd := exec.Command("go", "test", "-tags", "sluice_guest", "../wire", "../wording")
+	cmd.Env = append(os.Environ(), "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

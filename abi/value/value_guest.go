@@ -1,3 +1,5 @@
+//go:build wasip1 || sluice_guest
+
 package value
 
 import "reflect"
