@@ -85,6 +85,11 @@ func dataType[Out any]() reflect.Type {
 // never sees. The host cuts the log of a call at its limit (64 KiB by default).
 func Logf(c Call, format string, args ...any) { log(c, wording.Sprintf(format, args...)) }
 
+// Textf fills the arguments into a format, as Refuse and Logf do: what
+// fmt.Sprintf gives but for forms that no message needs, without the 0.4 MB that
+// fmt is of a module.
+func Textf(format string, args ...any) string { return wording.Sprintf(format, args...) }
+
 func decodeValue(what string, b abi.RawMessage, into any) (bool, error) {
 	if len(b) == 0 {
 		return false, nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -139,7 +138,7 @@ func reserve(c sdk.Call, in Wish) (sdk.Result[Reserved], error) {
 		Data: Reserved{SKU: in.SKU, Title: p.Title, Buyer: in.Buyer, Pieces: in.Pieces, Left: left,
 			Total: math.Round(p.Price*100) * float64(in.Pieces) / 100},
 		State:   map[string]any{"live.reserved": Holder{SKU: in.SKU, Buyer: in.Buyer}},
-		Preview: fmt.Sprintf("%s holds %d of %s (%s); %d left.", in.Buyer, in.Pieces, in.SKU, p.Title, left),
+		Preview: sdk.Textf("%s holds %d of %s (%s); %d left.", in.Buyer, in.Pieces, in.SKU, p.Title, left),
 	}, nil
 }
 
