@@ -77,8 +77,8 @@ func padded(n int64, digits int) string {
 	return text
 }
 
-// years are those that a text of RFC 3339 can have, in seconds since the zero
-// value: from the year 0 to before the year 10000.
+// What a text of RFC 3339 can say, in seconds since the zero value: from the
+// year 0 to the end of the year 9999.
 const firstSecond, lastSecond = -366 * secondsOfDay, 3652059*secondsOfDay - 1
 
 // MarshalJSON writes the text of RFC 3339. A year that has not four digits is

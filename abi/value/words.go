@@ -61,8 +61,10 @@ func setMapIndex(m, key, item reflect.Value) {
 	mapassign(wordsOf(&m).typ, m.UnsafePointer(), wordsOf(&key).at(), wordsOf(&item).at())
 }
 
+// What is copied here must lie in the heap, so neither says that its arguments do
+// not escape.
+
 //go:linkname typedmemmove reflect.typedmemmove
-//go:noescape
 func typedmemmove(typ, to, from unsafe.Pointer)
 
 //go:linkname mapassign reflect.mapassign

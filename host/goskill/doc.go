@@ -1,6 +1,6 @@
 // Package goskill owns how a skill in Go becomes a module. It runs the go
-// command and packs what that makes; who calls it asks the module what it is, in a
-// sandbox.
+// command and packs what that makes; who calls it asks the module what it is,
+// in a sandbox.
 //
 // # Life of a module
 //
