@@ -4,9 +4,10 @@ import "slices"
 
 // Pack gives a module of Go in a smaller form that behaves the same. Its code is
 // said in fewer instructions, and a table that Go's linker writes as data, entry
-// by entry, is written by a start function instead. That table is the one by which the runtime finds a function, and
-// has 16 entries for each, of 20 bytes: the function's number, and nothing. As
-// data that is some 150 bytes for each function, a tenth of a small module.
+// by entry, is written by a start function instead. That table is the one by
+// which the runtime finds a function, and has 16 entries for each, of 20 bytes:
+// the function's number, and nothing. As data that is some 150 bytes for each
+// function, a tenth of a small module.
 //
 // What is left out is exactly what the start function writes; a module that
 // has no such table, or has a start function, is given back as it is. The start
