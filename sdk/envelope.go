@@ -8,10 +8,9 @@ import (
 )
 
 // The envelopes are read and written by hand: they are in every call, and
-// package time's own reading of JSON would be in every module.
+// package time would be in every module.
 
-// An invocation is an abi.Invocation as the sdk keeps it. A handler's type
-// leads to it, and so would lead to all methods of a time.Time in it.
+// An invocation is an abi.Invocation as the sdk keeps it.
 type invocation struct {
 	ABI          int
 	Tool         string
@@ -24,7 +23,7 @@ type invocation struct {
 type callInfo struct {
 	ID, Key, Tenant, Live, Locale string
 	Attempt                       int
-	Now                           instant
+	Now                           Instant
 }
 
 // readInvocation reads an abi.Invocation as encoding/json would: names in any
@@ -64,7 +63,7 @@ func readCall(call *callInfo, b []byte) bool {
 		case wire.Named(name, "attempt"):
 			return readInt(&call.Attempt, value)
 		case wire.Named(name, "now"):
-			return readTime(&call.Now, value)
+			return readInstant(&call.Now, value)
 		case wire.Named(name, "tenant"):
 			return readText(&call.Tenant, value)
 		case wire.Named(name, "live"):

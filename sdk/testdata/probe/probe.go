@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/sdk"
+	"github.com/sluicehq/sluice/sdk/clock"
 )
 
 var _ = sdk.Skill("test.probe", "1.2.3", "Shows what a handler can do.",
@@ -106,7 +107,7 @@ type About struct {
 }
 
 func about(c sdk.Call, _ struct{}) (About, error) {
-	a := About{ID: c.ID(), Key: c.Key(), Tenant: c.Tenant(), Live: c.Live(), Locale: c.Locale(), Attempt: c.Attempt(), Now: c.Now()}
+	a := About{ID: c.ID(), Key: c.Key(), Tenant: c.Tenant(), Live: c.Live(), Locale: c.Locale(), Attempt: c.Attempt(), Now: clock.Now(c)}
 	current, err := sdk.StateOf(c, "live.current", &a.Current)
 	if err != nil {
 		return About{}, err

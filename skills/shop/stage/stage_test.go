@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
+	"github.com/sluicehq/sluice/sdk/clock"
 	"github.com/sluicehq/sluice/sdk/skilltest"
 	"github.com/sluicehq/sluice/skills/shop"
 )
@@ -20,7 +20,7 @@ func TestSwitchProductPutsAProductOnStage(t *testing.T) {
 		t.Fatalf("at first %+v is on stage", s)
 	}
 	switched := stage(t, h.Call("switch_product", BySKU{SKU: "1002"}))
-	if switched.Product == nil || switched.Product.SKU != "1002" || !switched.Since.Equal(noon) {
+	if switched.Product == nil || switched.Product.SKU != "1002" || switched.Since != noon {
 		t.Errorf("switched to %+v", switched)
 	}
 	if now := stage(t, h.Call("current_product", Nothing{})); now.Product == nil || now.Product.SKU != "1002" {
@@ -31,8 +31,8 @@ func TestSwitchProductPutsAProductOnStage(t *testing.T) {
 func TestSwitchToWhatIsOnStageKeepsItsTime(t *testing.T) {
 	h := seeded(t)
 	h.Call("switch_product", BySKU{SKU: "1001"}, skilltest.Key("k"))
-	later := stage(t, h.Call("switch_product", BySKU{SKU: "1001"}, skilltest.Key("k"), skilltest.Now(noon.Add(time.Hour))))
-	if !later.Since.Equal(noon) {
+	later := stage(t, h.Call("switch_product", BySKU{SKU: "1001"}, skilltest.Key("k"), skilltest.Now(clock.Time(noon.Add(3600)))))
+	if later.Since != noon {
 		t.Errorf("on stage since %v, want %v", later.Since, noon)
 	}
 }
@@ -65,7 +65,7 @@ func TestAnEmptyShopSaysThatNothingIsInStock(t *testing.T) {
 }
 
 func seeded(t *testing.T) *skilltest.Host {
-	h := skilltest.New(t, skilltest.Now(noon))
+	h := skilltest.New(t, skilltest.Now(clock.Time(noon)))
 	for _, p := range []shop.Product{{SKU: "1001", Title: "保温杯", Stock: 1}, {SKU: "1002", Title: "Mug", Stock: 5}, {SKU: "1003", Title: "Scarf"}} {
 		h.Put(shop.ProductPrefix+p.SKU, p)
 	}
