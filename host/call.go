@@ -20,6 +20,20 @@ type Call struct {
 	Input   int    // ordinal of the user input that the call serves, from 1
 	Ordinal int    // earlier successes of the same tool and arguments for that input
 
+	// Recent are the session's calls with a result before the model's answer
+	// that asks for this one, oldest first; the last few are looked at. Round is
+	// the ordinal of that answer, and Trips how many calls of this turn the loop
+	// breaker has cut off before. Resumed says that the host itself asks again.
+	Recent  []Past
+	Round   int
+	Trips   int
+	Resumed bool
+
+	// Budgets are those of the turn, the task, the session and the live, as far
+	// as there are bounds: a call that is more than one of them has left is
+	// refused. Whoever makes the call counts it in them.
+	Budgets []Budget
+
 	// Timeout shrinks the deadline that the skill's limits give to each attempt;
 	// 0, and more than that deadline, leave it.
 	Timeout time.Duration

@@ -65,7 +65,11 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 }
 
 func resultOf(c model.Call, o host.Outcome) model.Message {
-	return model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
+	m := model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
+	if o.Problem != nil {
+		m.Code = o.Problem.Code
+	}
+	return m
 }
 
 // group gives the calls that may run at once: the reads at the head, up to the
@@ -98,6 +102,7 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 		ID: t.callID(c), Session: t.session.Ref, Live: t.session.Live, Locale: t.session.Locale,
 		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c), Timeout: t.Timeout,
 	}
+	call.Recent, call.Round, call.Trips = t.recent(c), t.round(c), t.trips(c)
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
 	}
@@ -137,10 +142,6 @@ func (t *turn) successes(c openCall) int {
 // succeeded reports whether the index-th call of message i has a good result.
 // Results follow their message in the order of its calls.
 func (t *turn) succeeded(i, index int) bool {
-	at := i + 1 + index
-	if at >= t.count() {
-		return false
-	}
-	result := t.at(at)
-	return result.Role == model.RoleTool && result.CallID == t.at(i).Calls[index].ID && result.OK
+	result, ok := t.resultAt(i, index)
+	return ok && result.OK
 }

@@ -97,6 +97,7 @@ type Reason string
 const (
 	Answered   Reason = "answered"
 	TooLong    Reason = "steps"      // the ceiling of steps was reached
+	Circled    Reason = "circling"   // the loop breaker cut off calls twice
 	Superseded Reason = "superseded" // it was broken off, and another input came before it was delivered again
 )
 
@@ -203,6 +204,8 @@ func (t *turn) run(ctx context.Context) (Answer, error) {
 			return t.end(ctx, Answered)
 		case next == act:
 			err = t.act(ctx)
+		case t.circled():
+			return t.end(ctx, Circled)
 		case t.steps() >= t.Steps:
 			return t.end(ctx, TooLong)
 		default:
@@ -254,13 +257,18 @@ func validReply(r model.Reply) *abi.Problem {
 func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
 	var last []model.Message
 	t.answer.Reason = reason
-	if reason == TooLong {
+	switch reason {
+	case TooLong:
 		problem := abi.NewProblem(abi.OverBudget, "the turn took %d steps without an answer", t.Steps)
 		t.sink.notice(problem, t.session.Locale)
 		t.answer.Text = abi.RowOf(problem.Code).User(t.session.Locale)
-		last = []model.Message{{Role: model.RoleAssistant, Text: t.answer.Text}}
-	} else {
+	case Circled: // the call that was cut off has told the user
+		t.answer.Text = abi.RowOf(abi.Circling).User(t.session.Locale)
+	default:
 		t.answer.Text = t.messages[len(t.messages)-1].Text
+	}
+	if reason != Answered {
+		last = []model.Message{{Role: model.RoleAssistant, Text: t.answer.Text}}
 	}
 	if err := t.finish(ctx, t.Store, t.answer, last...); err != nil {
 		return t.answer, err

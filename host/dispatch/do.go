@@ -24,6 +24,8 @@ type Config struct {
 	// fit beside the outcome: at the price of a blob for each read that makes more.
 	RecordReads bool
 
+	Breaker BreakerMode // what the loop breaker does; it cuts off by default
+
 	Now    func() time.Time                                 // the host's clock; time.Now by default
 	Sleep  func(ctx context.Context, d time.Duration) error // waits or gives the context's error
 	Jitter func() float64                                   // uniform in [0,1); spreads retries
@@ -77,6 +79,7 @@ type flight struct {
 	kept     *grant.Kept      // what it wrote outside of the store, until its end is known
 	stored   *grant.Stored    // where the attempt's host calls are, likewise
 	input    []byte           // the envelope that the guest got
+	notes    []string         // what the gate found worth a record
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
@@ -114,7 +117,7 @@ func (f *flight) do(ctx context.Context) host.Outcome {
 	} {
 		problem := f.take(ctx, s)
 		if problem != nil {
-			problem = f.undone(ctx, problem)
+			problem = f.undone(ctx, f.refusedEarly(s.name, problem))
 		}
 		if f.done {
 			return f.outcome

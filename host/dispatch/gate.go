@@ -7,10 +7,6 @@ import (
 	"github.com/sluicehq/sluice/abi"
 )
 
-// breaker cuts off calls that repeat without progress and calls over budget.
-// Nothing counts them yet: the agent's step ceiling is the only bound.
-func (f *flight) breaker(context.Context) *abi.Problem { return nil }
-
 // beforeHooks asks the hooks before the call. None can be registered yet.
 func (f *flight) beforeHooks(context.Context) *abi.Problem { return nil }
 
