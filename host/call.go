@@ -34,6 +34,9 @@ type Call struct {
 	// refused. Whoever makes the call counts it in them.
 	Budgets []Budget
 
+	// Mode is the session's: it can only raise the tier of writes.
+	Mode Mode
+
 	// Timeout shrinks the deadline that the skill's limits give to each attempt;
 	// 0, and more than that deadline, leave it.
 	Timeout time.Duration
@@ -41,7 +44,22 @@ type Call struct {
 	// Progress gets the call's reports while it runs, some each second at most;
 	// nil drops them. It must not block.
 	Progress func(abi.ProgressReport)
+
+	// Notice gets the words for the user about a call of the tier soft-gate that
+	// is about to run; nil drops them. It must not block.
+	Notice func(words string)
 }
+
+// A Mode says how much a session's user lets the assistant do by itself. Any
+// other word counts as the strictest.
+type Mode string
+
+// Modes, mildest first. Reads are exempt.
+const (
+	ModeAuto    Mode = "auto"    // what the tiers say; the default
+	ModeSuggest Mode = "suggest" // every write is asked for
+	ModeNever   Mode = "never"   // no write runs
+)
 
 // A Status says how a call ended.
 type Status string

@@ -106,6 +106,9 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
 	}
+	call.Notice = func(words string) {
+		t.sink.emit(host.Event{Kind: host.EventNotice, Call: call.ID, Tool: call.Tool, Text: words})
+	}
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: call.ID, Tool: call.Tool, Args: call.Args})
 	outcome := t.Dispatch.Do(ctx, t.catalog, call)
 	t.sink.emit(host.Event{Kind: host.EventOutcome, Call: call.ID, Tool: call.Tool, Outcome: &outcome})

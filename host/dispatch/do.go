@@ -26,6 +26,10 @@ type Config struct {
 
 	Breaker BreakerMode // what the loop breaker does; it cuts off by default
 
+	// Approver may say yes to a call of the tier hard-gate at once, for replays
+	// and tests; nil leaves it pending. It is called from several goroutines.
+	Approver func(context.Context, Question) bool
+
 	Now    func() time.Time                                 // the host's clock; time.Now by default
 	Sleep  func(ctx context.Context, d time.Duration) error // waits or gives the context's error
 	Jitter func() float64                                   // uniform in [0,1); spreads retries
@@ -79,6 +83,9 @@ type flight struct {
 	kept     *grant.Kept      // what it wrote outside of the store, until its end is known
 	stored   *grant.Stored    // where the attempt's host calls are, likewise
 	input    []byte           // the envelope that the guest got
+	guards   []opinion        // of the hooks before the call
+	says     []string         // why the tier is what it is
+	targets  []string         // what a write touches, where that is known
 	notes    []string         // what the gate found worth a record
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt
@@ -126,6 +133,7 @@ func (f *flight) do(ctx context.Context) host.Outcome {
 			return f.refuse(ctx, s.name, problem)
 		}
 	}
+	f.tell()
 	ctx, cancel := f.withinLease(ctx)
 	defer cancel()
 	for {
