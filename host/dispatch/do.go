@@ -24,7 +24,9 @@ type Config struct {
 	// fit beside the outcome: at the price of a blob for each read that makes more.
 	RecordReads bool
 
-	Breaker BreakerMode // what the loop breaker does; it cuts off by default
+	Policy  *manifest.Policy // red lines; nil has none
+	History History          // of what sessions did; without it, what asks for it counts as the stricter answer
+	Breaker BreakerMode      // what the loop breaker does; it cuts off by default
 
 	// Approver may say yes to a call of the tier hard-gate at once, for replays
 	// and tests; nil leaves it pending. It is called from several goroutines.

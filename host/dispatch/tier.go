@@ -29,7 +29,7 @@ type ruling struct {
 func (f *flight) tier(ctx context.Context) ruling {
 	opinions := []opinion{f.declared(), f.implied(), f.moded()}
 	opinions = append(opinions, f.guards...)
-	opinions = append(opinions, f.redLines(ctx)...)
+	opinions = append(opinions, f.redLines()...)
 	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block {
 		opinions = append(opinions, f.checked(ctx))
 	}
