@@ -37,6 +37,7 @@ type program struct {
 	registry string
 	blobs    string // URL; empty for a folder of the home
 	json     bool
+	policy   string // a file; empty for no red lines
 	model    modelFlags
 	egress   egressFlags
 	engine   sandbox.Config // what the command line sets of it
@@ -147,6 +148,7 @@ With --json, results and problems are JSON on standard output; progress stays on
 	flags.StringVar(&p.blobs, "blobs", p.env("SLUICE_BLOBS"), "where large data is kept: a folder or a URL such as s3://bucket?region=eu-central-1 (SLUICE_BLOBS; default: blobs in the home)")
 	flags.StringVar(&p.registry, "registry", p.env("SLUICE_REGISTRY"), "the skill registry: a git repository by path or URL (SLUICE_REGISTRY)")
 	flags.BoolVar(&p.json, "json", false, "machine-readable results")
+	flags.StringVar(&p.policy, "policy", "", "policy.yaml: the red lines that no skill may cross (default: none)")
 	p.model.register(flags, p.env)
 	p.egress.register(flags, p.env)
 	for _, name := range []string{"registry", "blobs", "model-url", "egress-proxy"} {

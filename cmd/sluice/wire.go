@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,10 @@ type hall struct {
 // releases are fetched from there.
 func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, error) {
 	h := &hall{}
-	var err error
+	policy, err := p.redLines()
+	if err != nil {
+		return nil, err
+	}
 	if h.store, err = state.Open(ctx, filepath.Join(folder, "sluice.db"), state.Options{}); err != nil {
 		return nil, err
 	}
@@ -97,7 +101,12 @@ func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, 
 	if h.egress, err = p.egress.open(); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	h.dispatch = dispatch.New(dispatch.Config{Config: grant.Config{
+	log := slog.New(slog.NewTextHandler(p.stderr, nil))
+	hooks, err := host.NewHooks(dispatch.LogAlerts(log))
+	if err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	h.dispatch = dispatch.New(dispatch.Config{Policy: policy, Hooks: hooks, Log: log, Config: grant.Config{
 		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
 	}})
 	return h, nil

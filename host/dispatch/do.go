@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
@@ -25,6 +26,9 @@ type Config struct {
 	RecordReads bool
 
 	Policy  *manifest.Policy // red lines; nil has none
+	Hooks   *host.Hooks      // asked before and after every call; nil has none
+	Rates   *host.Rates      // what raises alerts; those of host.DefaultThresholds by default
+	Log     *slog.Logger     // tells operators of observers that fail; nothing by default
 	History History          // of what sessions did; without it, what asks for it counts as the stricter answer
 	Breaker BreakerMode      // what the loop breaker does; it cuts off by default
 
@@ -45,6 +49,12 @@ type Dispatcher struct{ Config }
 func New(cfg Config) *Dispatcher {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Rates == nil {
+		cfg.Rates = host.NewRates(host.DefaultThresholds())
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Sleep == nil {
 		cfg.Sleep = sleep
@@ -89,6 +99,7 @@ type flight struct {
 	says     []string         // why the tier is what it is
 	targets  []string         // what a write touches, where that is known
 	notes    []string         // what the gate found worth a record
+	remarks  []string         // likewise, since the call has begun to run
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
@@ -108,7 +119,10 @@ type step struct {
 // its next step; what has been settled by then stays. A nil catalogue has no
 // tools.
 func (d *Dispatcher) Do(ctx context.Context, catalog *release.Catalog, call host.Call) host.Outcome {
-	return newFlight(d, catalog, call).do(ctx)
+	f := newFlight(d, catalog, call)
+	outcome := f.do(ctx)
+	f.watch(ctx, outcome)
+	return outcome
 }
 
 func newFlight(d *Dispatcher, catalog *release.Catalog, call host.Call) *flight {

@@ -65,7 +65,7 @@ func (f *flight) failure(step string, problem *abi.Problem) json.RawMessage {
 		Sent     string       `json:"sent,omitempty"`  // the model's own text, where the call never ran
 		Logs     []string     `json:"logs,omitempty"`  // the guest's last words
 		Fault    string       `json:"fault,omitempty"` // the host's own
-		Notes    []string     `json:"notes,omitempty"` // of the gate, where the call never ran
+		Notes    []string     `json:"notes,omitempty"` // of the gate and its hooks
 		Usage    host.Usage   `json:"usage"`
 
 		HostCalls *grant.Stored `json:"host_calls,omitempty"`
@@ -91,15 +91,19 @@ const (
 
 // note puts a line on the call's record.
 func (f *flight) note(format string, args ...any) {
-	if len(f.notes) < noteCount {
-		f.notes = append(f.notes, cut(fmt.Sprintf(format, args...), noteText))
+	notes := &f.notes
+	if f.outcome.Attempts > 0 {
+		notes = &f.remarks // the intent is on record already
+	}
+	if len(*notes) < noteCount {
+		*notes = append(*notes, cut(fmt.Sprintf(format, args...), noteText))
 	}
 }
 
-// unread are the notes of a call that has no intent on record.
+// unread are the notes that the call's intent, if it has one, does not have.
 func (f *flight) unread() []string {
 	if f.outcome.Attempts > 0 {
-		return nil
+		return f.remarks
 	}
 	return f.notes
 }

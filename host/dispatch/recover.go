@@ -55,6 +55,9 @@ func (f *flight) settled(ctx context.Context, problem *abi.Problem) *abi.Problem
 // records that, and waits; the key stays the same. Else it gives the problem
 // that ends the call. A wait that the call's time does not have is not begun.
 func (f *flight) again(ctx context.Context, failed string, problem *abi.Problem) *abi.Problem {
+	if failed == "hooks" {
+		return problem // what a guard has against the result, it has against the next one
+	}
 	if abi.RowOf(problem.Code).Recovery != abi.Retry || f.outcome.Attempts > maxRetries || ctx.Err() != nil {
 		return problem
 	}

@@ -112,9 +112,6 @@ func (f *flight) verifyState() *abi.Problem {
 	return nil
 }
 
-// afterHooks asks the hooks before anything is kept. None can be registered yet.
-func (f *flight) afterHooks(context.Context) *abi.Problem { return nil }
-
 // previewText bounds a preview, in bytes: it is one line for the model.
 const previewText = 2000
 
