@@ -38,6 +38,7 @@ type program struct {
 	blobs    string // URL; empty for a folder of the home
 	json     bool
 	policy   string // a file; empty for no red lines
+	alerts   string // a URL; empty for the log alone
 	model    modelFlags
 	egress   egressFlags
 	engine   sandbox.Config // what the command line sets of it

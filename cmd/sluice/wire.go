@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -101,12 +100,7 @@ func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, 
 	if h.egress, err = p.egress.open(); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	log := slog.New(slog.NewTextHandler(p.stderr, nil))
-	hooks, err := host.NewHooks(dispatch.LogAlerts(log))
-	if err != nil {
-		return nil, errors.Join(err, h.close(ctx))
-	}
-	h.dispatch = dispatch.New(dispatch.Config{Policy: policy, Hooks: hooks, Log: log, Config: grant.Config{
+	h.dispatch = dispatch.New(dispatch.Config{Policy: policy, Config: grant.Config{
 		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
 	}})
 	return h, nil

@@ -20,7 +20,9 @@
 //     Their results are stored as they come, in the order of the calls. A call
 //     that fails is a result too and never ends the turn. A call that was
 //     stopped with the turn, or is running elsewhere, gets none yet. A search
-//     for tools that the model does not see is answered from the shelf.
+//     for tools that the model does not see is answered from the shelf. A call
+//     that goes round in circles is cut off with a warning; the second one of a
+//     turn ends the turn.
 //  6. From 4 again, until an answer without calls, or the ceiling of steps.
 //
 // What comes next is read off the stored conversation and nothing else: after
