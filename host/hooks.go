@@ -61,7 +61,8 @@ type Injection struct {
 	Note string // for the record
 }
 
-// A ToolCall is a call as the gate accepted it.
+// A ToolCall is a call as the gate accepted it. Hooks share it and change
+// nothing of it.
 type ToolCall struct {
 	Call    Call
 	Skill   string // name@version

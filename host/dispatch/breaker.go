@@ -142,7 +142,7 @@ func looked(now host.Past, recent []host.Past) lookback {
 	h.calls = h.calls[max(0, len(h.calls)-breakerWindow):]
 	for i, p := range h.calls {
 		h.news = append(h.news, p.Status == host.Done && !h.seen(i))
-		if p.Status != host.Done || p.Input == now.Input {
+		if p.Status == host.Failed && !p.Cut || p.Input == now.Input {
 			h.count = append(h.count, i) // the user may order the same thing again
 		}
 	}

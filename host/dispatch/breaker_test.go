@@ -12,7 +12,7 @@ import (
 // played gives the calls of a script, one round each: the tool, a write if it
 // begins with w, its arguments,
 // and what came of it: "=x" a result, "!" a failure, "?" a question to a
-// person, "~" an end that nobody saw, "r=x" a result of a resume. "---" is the
+// person, "~" an end that nobody saw, "r=x" a result of a resume, "x" the breaker's own doing. "---" is the
 // user's next message, "+" another model answer in between. The last call is
 // the one that is judged.
 func played(script ...string) (now host.Past, recent []host.Past) {
@@ -38,6 +38,8 @@ func played(script ...string) (now host.Past, recent []host.Past) {
 			p.Status, p.Result = host.Done, end
 		case strings.HasPrefix(end, "r="):
 			p.Status, p.Result, p.Resumed = host.Done, end[1:], true
+		case end == "x":
+			p.Status, p.Cut = host.Failed, true
 		case end == "?":
 			p.Status = host.Pending
 		case end == "~":
@@ -74,6 +76,8 @@ func TestBreakerRules(t *testing.T) {
 		{"the same after a question", "", []string{`a {} ?`, `a {}`}},
 		{"the same after an unseen end", "", []string{`a {} ~`, `a {}`}},
 		{"the same after a resume", "", []string{`a {} r=1`, `a {}`}},
+		{"the same after it was cut off", ruleIdentical, []string{`a {} x`, `a {}`}},
+		{"the same after it was cut off for the last message", "", []string{`a {} x`, "---", `a {}`}},
 		{"a question hides nothing", ruleIdentical, []string{`a {} !`, `b {} ?`, `a {}`}},
 
 		{"a write after its success is for a person to decide", "", []string{`w {} =1`, `w {}`}},

@@ -11,9 +11,9 @@ import (
 
 // BenchmarkGateOfARead is everything of the gate before a read runs, without
 // the sandbox and the records: resolve, check, breaker over five calls, a hook,
-// a red line and the tier.
+// a red line and the tier. What state a skill reads comes on top, a query each.
 func BenchmarkGateOfARead(b *testing.B) {
-	g := newGate(b)
+	g := newGate(b, func(m *abi.Manifest) { m.Capabilities.State = nil })
 	hooks, err := host.NewHooks(host.Hook{Name: "guard", PreToolCall: func(context.Context, host.ToolCall) (host.Opinion, error) { return host.Opinion{}, nil }})
 	if err != nil {
 		b.Fatal(err)
