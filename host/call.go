@@ -21,6 +21,23 @@ type Call struct {
 	Input   int    // ordinal of the user input that the call serves, from 1
 	Ordinal int    // earlier successes of the same tool and arguments for that input
 
+	// Recent are the session's calls with a result before the model's answer
+	// that asks for this one, oldest first; the last few are looked at. Round is
+	// the ordinal of that answer, and Trips how many calls of this turn the loop
+	// breaker has cut off before. Resumed says that the host itself asks again.
+	Recent  []Past
+	Round   int
+	Trips   int
+	Resumed bool
+
+	// Budgets are those of the turn, the task, the session and the live, as far
+	// as there are bounds: a call that is more than one of them has left is
+	// refused. Whoever makes the call counts it in them.
+	Budgets []Budget
+
+	// Mode is the session's: it can only raise the tier of writes.
+	Mode Mode
+
 	// Timeout shrinks the deadline that the skill's limits give to each attempt;
 	// 0, and more than that deadline, leave it.
 	Timeout time.Duration
@@ -28,7 +45,22 @@ type Call struct {
 	// Progress gets the call's reports while it runs, some each second at most;
 	// nil drops them. It must not block.
 	Progress func(abi.ProgressReport)
+
+	// Notice gets the words for the user about a call of the tier soft-gate that
+	// is about to run; nil drops them. It must not block.
+	Notice func(words string)
 }
+
+// A Mode says how much a session's user lets the assistant do by itself. Any
+// other word counts as the strictest.
+type Mode string
+
+// Modes, mildest first. Reads are exempt.
+const (
+	ModeAuto    Mode = "auto"    // what the tiers say; the default
+	ModeSuggest Mode = "suggest" // every write is asked for
+	ModeNever   Mode = "never"   // no write runs
+)
 
 // A Status says how a call ended.
 type Status string

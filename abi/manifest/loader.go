@@ -77,8 +77,10 @@ func (l *loader) fail(at place, hint, format string, args ...any) {
 
 // form holds the tree against skill.schema.json. It reports false if there are
 // too many findings to go on.
-func (l *loader) form() bool {
-	found := documentForm().check(l.root, maxIssues)
+func (l *loader) form() bool { return l.hold(documentForm()) }
+
+func (l *loader) hold(form *validator) bool {
+	found := form.check(l.root, maxIssues)
 	for _, f := range found {
 		l.errs = append(l.errs, Issue{File: l.file, Line: f.line, Field: f.Field, Message: f.Message, Hint: f.Hint})
 	}

@@ -38,6 +38,8 @@ type program struct {
 	store    string // path or URL; empty for a file of the home
 	blobs    string // URL; empty for a folder of the home
 	json     bool
+	policy   string // a file; empty for no red lines
+	alerts   string // a URL; empty for the log alone
 	model    modelFlags
 	egress   egressFlags
 	engine   sandbox.Config // what the command line sets of it
@@ -149,6 +151,7 @@ With --json, results and problems are JSON on standard output; progress stays on
 	flags.StringVar(&p.blobs, "blobs", p.env("SLUICE_BLOBS"), "where large data is kept: a folder or a URL such as s3://bucket?region=eu-central-1 (SLUICE_BLOBS; default: blobs in the home)")
 	flags.StringVar(&p.registry, "registry", p.env("SLUICE_REGISTRY"), "the skill registry: a git repository by path or URL (SLUICE_REGISTRY)")
 	flags.BoolVar(&p.json, "json", false, "machine-readable results")
+	flags.StringVar(&p.policy, "policy", "", "policy.yaml: the red lines that no skill may cross (default: none)")
 	p.model.register(flags, p.env)
 	p.egress.register(flags, p.env)
 	for _, name := range []string{"store", "registry", "blobs", "model-url", "egress-proxy"} {

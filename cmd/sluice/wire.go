@@ -84,7 +84,10 @@ func storeIn(folder string) string { return filepath.Join(folder, "sluice.db") }
 
 func (p *program) openWith(ctx context.Context, folder, store, registryURL string) (*hall, error) {
 	h := &hall{}
-	var err error
+	policy, err := p.redLines()
+	if err != nil {
+		return nil, err
+	}
 	if h.store, err = state.Open(ctx, store, state.Options{}); err != nil {
 		return nil, err
 	}
@@ -108,7 +111,7 @@ func (p *program) openWith(ctx context.Context, folder, store, registryURL strin
 	if h.egress, err = p.egress.open(); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	h.dispatch = dispatch.New(dispatch.Config{Config: grant.Config{
+	h.dispatch = dispatch.New(dispatch.Config{Policy: policy, Config: grant.Config{
 		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
 	}})
 	return h, nil

@@ -75,6 +75,9 @@ func resultOf(c model.Call, o host.Outcome) model.Message {
 	if o.Blob != nil {
 		m.Blob, m.Text = o.Blob.ID, window.ResultIn(o, o.Blob.ID)
 	}
+	if o.Problem != nil {
+		m.Code = o.Problem.Code
+	}
 	return m
 }
 
@@ -108,8 +111,12 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 		ID: t.callID(c), Session: t.session.Ref, Fence: t.lease.fence, Live: t.session.Live, Locale: t.session.Locale,
 		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c), Timeout: t.Timeout,
 	}
+	call.Recent, call.Round, call.Trips = t.recent(c), t.round(c), t.trips(c)
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
+	}
+	call.Notice = func(words string) {
+		t.sink.emit(host.Event{Kind: host.EventNotice, Call: call.ID, Tool: call.Tool, Text: words})
 	}
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: call.ID, Tool: call.Tool, Args: call.Args})
 	outcome, ended := t.endedBefore(ctx, c)
@@ -162,10 +169,6 @@ func (t *turn) successes(c openCall) int {
 // succeeded reports whether the index-th call of message i has a good result.
 // Results follow their message in the order of its calls.
 func (t *turn) succeeded(i, index int) bool {
-	at := i + 1 + index
-	if at >= t.count() {
-		return false
-	}
-	result := t.at(at)
-	return result.Role == model.RoleTool && result.CallID == t.at(i).Calls[index].ID && result.OK
+	result, ok := t.resultAt(i, index)
+	return ok && result.OK
 }

@@ -121,6 +121,7 @@ type Reason string
 const (
 	Answered   Reason = "answered"
 	TooLong    Reason = "steps"      // the ceiling of steps was reached
+	Circled    Reason = "circling"   // the loop breaker cut off calls twice
 	Superseded Reason = "superseded" // it was broken off, and another input came before it was delivered again
 )
 
@@ -225,6 +226,8 @@ func (t *turn) run(ctx context.Context) (Answer, error) {
 			err = host.Fail("agent.Turn", nil, context.Cause(ctx))
 		case next == act:
 			err = t.act(ctx)
+		case t.circled():
+			return t.end(ctx, Circled)
 		case t.steps() >= t.Steps:
 			return t.end(ctx, TooLong)
 		default:
@@ -289,10 +292,13 @@ func validReply(r model.Reply) *abi.Problem {
 // end stores the turn's answer with its input, so that a redelivery gets it.
 func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
 	t.answer.Reason = reason
-	if reason == TooLong {
+	switch reason {
+	case TooLong:
 		problem := abi.NewProblem(abi.OverBudget, "the turn took %d steps without an answer", t.Steps)
 		t.sink.notice(problem, t.session.Locale)
-		t.say(model.Message{Role: model.RoleAssistant, Text: abi.RowOf(problem.Code).User(t.session.Locale)})
+		t.say(t.lastWords(abi.OverBudget))
+	case Circled: // the call that was cut off has told the user
+		t.say(t.lastWords(abi.Circling))
 	}
 	t.answer.Text = t.messages[len(t.messages)-1].Text
 	topics, err := t.cutTopics(ctx)
@@ -304,4 +310,9 @@ func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnEnd, Reason: string(reason)})
 	return t.answer, nil
+}
+
+// lastWords is the answer of a turn that ended without one of the model's.
+func (t *turn) lastWords(why abi.Code) model.Message {
+	return model.Message{Role: model.RoleAssistant, Text: abi.RowOf(why).User(t.session.Locale)}
 }

@@ -175,7 +175,7 @@ func TestTurnThinksActsAndAnswers(t *testing.T) {
 	if answer.Text != "2 pens are ordered." || answer.Reason != Answered || answer.Steps != 2 || h.stored("total/pen") != "2" {
 		t.Fatalf("answer is %+v", answer)
 	}
-	if got, want := h.kinds(), "turn.start call outcome text turn.end"; got != want {
+	if got, want := h.kinds(), "turn.start call notice outcome text turn.end"; got != want {
 		t.Errorf("events are %q, want %q", got, want)
 	}
 	last := m.asked[1].Messages[2]

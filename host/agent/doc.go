@@ -24,7 +24,8 @@
 //     that fails is a result too and never ends the turn. A call that was
 //     stopped with the turn, or is running elsewhere, gets none yet. Searches for
 //     tools that the model does not see, and for topics of earlier, are answered
-//     here.
+//     here. A call that goes round in circles is cut off with a warning; the
+//     second one of a turn ends the turn.
 //  6. From 4 again, until an answer without calls, or the ceiling of steps. It
 //     is stored as the turn's end, and with that the lease is given back. So a
 //     turn without calls is two transactions. After some inputs what was said is

@@ -148,8 +148,10 @@ func (f *flight) intentDetail() json.RawMessage {
 		Tier    abi.Tier        `json:"tier"`
 		Input   int             `json:"input"`
 		Ordinal int             `json:"ordinal"`
+		Targets []string        `json:"targets,omitempty"`
 		Repairs []string        `json:"repairs,omitempty"`
-	}{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.outcome.Repairs})
+		Notes   []string        `json:"notes,omitempty"` // of the gate and its hooks
+	}{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.targets, f.outcome.Repairs, f.notes})
 	if err != nil {
 		panic("BUG: arguments that passed their schema do not marshal: " + err.Error())
 	}

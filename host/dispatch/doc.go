@@ -7,18 +7,26 @@
 //
 //	 1 resolve   name -> release and tool, pinned for the session     check.go
 //	 2 check     JSON, schema, one deterministic repair, scope         check.go, repair.go
-//	 3 breaker   repeated calls without progress, budgets              gate.go
-//	 4 hooks     before the call: may tighten or refuse                gate.go
-//	 5 gate      the tier, and what it means for this call             gate.go, facts.go
+//	 3 breaker   repeated calls without progress, budgets              breaker.go
+//	 4 hooks     before the call: may tighten or refuse                hooks.go
+//	 5 gate      the tier, the strictest of all opinions, and what it  gate.go, tier.go,
+//	             means for this call                                   policy.go, verdict.go, facts.go
 //	 6 claim     the idempotency key: done, in flight, unknown, ours   claim.go
 //	 7 intent    the record, durable before a write's effect           claim.go
 //	 8 run       the sandbox with the call's grants                    run.go
 //	 9 verify    envelope, output schema                               run.go
-//	10 hooks     after the call: may refuse the result                 run.go
+//	10 hooks     after the call: may refuse the result                 hooks.go
 //	11 spill     data that a model does not see whole: to a blob       spill.go
 //	12 settle    host calls on record; blobs and files; then one
 //	             transaction: state, kv, claim, records                settle.go, hostcalls.go
 //	13 recover   by problem code: again, or tell, or stop              recover.go, evidence.go
+//
+// Opinions on the tier are the manifest's risk and rules, what the effect
+// implies, the session's mode, the hooks', the operator's red lines and the
+// skill's own check. None can loosen another one, and what cannot be decided
+// counts as the stricter answer. A call that is refused at the door, in steps 1
+// and 2, is held against the breaker's rules as well. How a call ended badly is
+// told to the hooks, and counted for alerts (alert.go).
 //
 // Steps 6 and 7 are one transaction, so that neither a claim without its
 // intent nor an intent without its claim can exist. A write that would be

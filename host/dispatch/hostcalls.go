@@ -46,7 +46,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 		return nil, host.ProblemOf(err)
 	}
 	f.stored = stored
-	detail, err := json.Marshal(outcomeDetail{f.row(), stored})
+	detail, err := json.Marshal(outcomeDetail{f.row(), stored, f.remarks})
 	if err != nil {
 		return nil, abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
@@ -58,6 +58,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 type outcomeDetail struct {
 	host.Outcome
 	HostCalls *grant.Stored `json:"host_calls,omitempty"`
+	Notes     []string      `json:"notes,omitempty"` // of hooks after the call
 }
 
 // failedCalls gives the host calls of a failed attempt as far as they fit into

@@ -59,6 +59,9 @@ func (f *flight) again(ctx context.Context, failed string, problem *abi.Problem)
 	if problem.Code == abi.Busy {
 		return problem // the session is another replica's by now; no skill may say so
 	}
+	if failed == "hooks" {
+		return problem // what a guard has against the result, it has against the next one
+	}
 	if abi.RowOf(problem.Code).Recovery != abi.Retry || f.outcome.Attempts > maxRetries || ctx.Err() != nil {
 		return problem
 	}

@@ -110,6 +110,3 @@ func (f *flight) verifyState() *abi.Problem {
 	}
 	return nil
 }
-
-// afterHooks asks the hooks before anything is kept. None can be registered yet.
-func (f *flight) afterHooks(context.Context) *abi.Problem { return nil }
