@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // Config is what a Dispatcher works with. Only the store is required.
@@ -80,6 +81,8 @@ type flight struct {
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
+	changes  []state.Change // of the state, by the attempt
+	moved    *transition    // likewise, for the record
 	outcome  host.Outcome
 	done     bool   // the outcome was there already
 	fault    string // what a panic said, for operators
@@ -147,6 +150,7 @@ func (f *flight) attempt(ctx context.Context) (string, *abi.Problem) {
 		{"recheck", f.recheck},
 		{"run", f.run},
 		{"verify", f.verify},
+		{"reduce", f.reduce},
 		{"hooks", f.afterHooks},
 		{"spill", f.spill},
 		{"settle", f.settle},
