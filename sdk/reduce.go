@@ -37,9 +37,23 @@ import (
 // and with it the call; any other error, and a panic, ends the call as broken.
 // Nothing of the call is kept then.
 func Reduce[State, Action any](reduce func(State, Action) (State, error)) Declared {
-	r := &declared.reducer
-	r.count++
-	r.state, r.missing = reflect.TypeFor[State](), reduce == nil
+	before := declared.reducer.count
+	declared.reducer = newReducer(reduce)
+	declared.reducer.count += before
+	return Declared{}
+}
+
+// A reducer is what Reduce declared. All that it needs is reached through
+// serve, so that a skill without one has none of it in its module.
+type reducer struct {
+	count   int // how often Reduce was called
+	state   reflect.Type
+	missing bool                                             // the function is nil
+	serve   func(input []byte, e env) ([]byte, *abi.Problem) // nil without a reducer
+}
+
+func newReducer[State, Action any](reduce func(State, Action) (State, error)) reducer {
+	r := reducer{count: 1, state: reflect.TypeFor[State](), missing: reduce == nil}
 	wire.Prepare(r.state)
 	wire.Prepare(reflect.TypeFor[Action]())
 	r.serve = func(input []byte, e env) ([]byte, *abi.Problem) {
@@ -59,16 +73,7 @@ func Reduce[State, Action any](reduce func(State, Action) (State, error)) Declar
 			return before, after, err
 		})
 	}
-	return Declared{}
-}
-
-// A reducer is what Reduce declared. All that it needs is reached through
-// serve, so that a skill without one has none of it in its module.
-type reducer struct {
-	count   int // how often Reduce was called
-	state   reflect.Type
-	missing bool                                             // the function is nil
-	serve   func(input []byte, e env) ([]byte, *abi.Problem) // nil without a reducer
+	return r
 }
 
 // describe marks the manifest, and gives what is wrong with the declaration.

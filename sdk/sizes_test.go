@@ -21,12 +21,13 @@ const (
 	plainBytes   = 3_040_000
 	pricingBytes = 3_150_000
 	couponsBytes = 3_330_000 // has times among its types
+	stageBytes   = 3_345_000 // has a reducer, too
 )
 
 func TestModulesDoNotGrow(t *testing.T) {
 	for source, most := range map[string]int{
 		"sdk/testdata/plain": plainBytes, "skills/shop/pricing": pricingBytes, "skills/shop/catalog": pricingBytes,
-		"skills/shop/coupons": couponsBytes, "skills/shop/stage": couponsBytes,
+		"skills/shop/coupons": couponsBytes, "skills/shop/stage": stageBytes,
 	} {
 		if size := len(sandboxtest.Build(t, source)); size > most {
 			t.Errorf("%s has %d bytes, want at most %d", source, size, most)
