@@ -216,9 +216,7 @@ func (b *rebuild) valuesOf(ctx context.Context, r host.Record, t *transition) (m
 	}
 	seen := map[string]json.RawMessage{}
 	for key := range t.Seen {
-		if data := b.data(key); data != nil {
-			seen[key] = data
-		}
+		seen[key] = b.data(key)
 	}
 	values, _, problem := reduced(ctx, used.release, b.ref.Tenant, 0, seen, t.Action)
 	switch {
@@ -287,50 +285,33 @@ func (b *rebuild) releaseOf(ctx context.Context, name string) usedRelease {
 // compare holds the rebuilt values against what is stored, and looks for values
 // that no record made.
 func (b *rebuild) compare(ctx context.Context) error {
-	for _, key := range slices.Sorted(maps.Keys(b.held)) {
-		stored, err := storedValue(ctx, b.Store, b.ref, key)
-		if err != nil {
-			return err
-		}
-		if b.compareValue(stored); b.difference != nil {
-			return nil
-		}
-	}
+	err := eachKey(ctx, b.Store, b.ref, slices.Sorted(maps.Keys(b.held)), b.compareValue)
 	for _, name := range slices.Sorted(maps.Keys(b.used)) {
 		used := b.used[name]
-		if used.err != nil || used.release.Skill.Capabilities.State == nil {
-			continue
+		if err != nil || b.difference != nil {
+			return err
 		}
-		for _, pattern := range used.release.Skill.Capabilities.State.Writes {
-			if err := b.compareAll(ctx, pattern); err != nil || b.difference != nil {
-				return err
-			}
+		if used.err == nil && used.release.Skill.Capabilities.State != nil {
+			err = eachValue(ctx, b.Store, b.ref, used.release.Skill.Capabilities.State.Writes, b.compareValue)
 		}
 	}
-	return nil
+	return err
 }
 
-// compareAll does so for the stored values that a pattern names.
-func (b *rebuild) compareAll(ctx context.Context, pattern string) error {
-	return eachValue(ctx, b.Store, b.ref, pattern, func(stored state.Value) error {
-		if b.difference == nil {
-			b.compareValue(stored)
-		}
-		return nil
-	})
-}
-
-func (b *rebuild) compareValue(stored state.Value) {
+// compareValue keeps the first difference.
+func (b *rebuild) compareValue(stored state.Value) error {
 	h := b.held[stored.Key]
 	if h == nil {
 		h = &heldValue{}
 	}
 	switch {
+	case b.difference != nil:
 	case string(h.data) != string(stored.Data):
 		b.differs(h.seq, stored.Key, "the stored value", quotedValue(h.data), quotedValue(stored.Data))
 	case h.current() != stored.Version:
 		b.differs(h.seq, stored.Key, "the stored version", fmt.Sprint(h.current()), fmt.Sprint(stored.Version))
 	}
+	return nil
 }
 
 func (b *rebuild) differs(seq int64, key, what, wanted, got string) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -22,7 +21,7 @@ import (
 type transition struct {
 	Patch   map[string]json.RawMessage `json:"patch,omitempty"`  // a merge patch for each key
 	Action  json.RawMessage            `json:"action,omitempty"` // for the release's reducer
-	Seen    map[string]int64           `json:"seen,omitempty"`   // what the reducer saw, by version
+	Seen    map[string]int64           `json:"seen,omitempty"`   // the keys that the reducer saw, all that there were for it, with their versions
 	Changes []changed                  `json:"changes,omitempty"`
 }
 
@@ -143,7 +142,9 @@ func digestOf(value json.RawMessage) string {
 }
 
 // reduceAction has the release's reducer make the new values from the reply's
-// action. Nothing that it saw may change before they are kept.
+// action. Nothing that it saw may change before they are kept. (A database that
+// locks rows cannot lock a key that is not there: one that appears while the call
+// is settled comes after it.)
 func (f *flight) reduceAction(ctx context.Context) ([]state.Change, *transition, *abi.Problem) {
 	current, problem := f.declaredState(ctx)
 	if problem != nil {
@@ -152,9 +153,8 @@ func (f *flight) reduceAction(ctx context.Context) ([]state.Change, *transition,
 	t := &transition{Action: normal(f.reply.Action), Seen: map[string]int64{}}
 	seen := map[string]json.RawMessage{}
 	for key, v := range current {
-		t.Seen[key] = v.Version
 		if v.Data != nil {
-			seen[key] = v.Data
+			t.Seen[key], seen[key] = v.Version, v.Data
 		}
 	}
 	values, result, problem := reduced(ctx, f.entry.Release, f.call.Session.Tenant, f.call.Timeout, seen, t.Action)
@@ -192,10 +192,12 @@ func (f *flight) reducerRan(result sandbox.Result) {
 func (f *flight) declaredState(ctx context.Context) (map[string]state.Value, *abi.Problem) {
 	access := f.entry.Release.Skill.Capabilities.State
 	current := map[string]state.Value{}
-	for _, pattern := range declaredPatterns(access) {
-		if problem := f.loadDeclared(ctx, pattern, current); problem != nil {
-			return nil, problem
-		}
+	err := eachValue(ctx, f.Store, f.call.Session, declaredPatterns(access), func(v state.Value) error {
+		current[v.Key] = v
+		return f.fits(current)
+	})
+	if err != nil {
+		return nil, host.ProblemOf(err)
 	}
 	for key, version := range f.versions {
 		if current[key].Version != version {
@@ -221,19 +223,7 @@ func declaredPatterns(access *abi.StateAccess) []string {
 	return slices.Compact(patterns)
 }
 
-// loadDeclared adds the values of one key or pattern, as long as they can be
-// the reducer's input.
-func (f *flight) loadDeclared(ctx context.Context, pattern string, current map[string]state.Value) *abi.Problem {
-	err := eachValue(ctx, f.Store, f.call.Session, pattern, func(v state.Value) error {
-		current[v.Key] = v
-		return f.fits(current)
-	})
-	if err != nil {
-		return host.ProblemOf(err)
-	}
-	return nil
-}
-
+// fits reports whether the values can be the reducer's input.
 func (f *flight) fits(current map[string]state.Value) error {
 	size := abi.Size(0)
 	for _, v := range current {
@@ -246,40 +236,6 @@ func (f *flight) fits(current map[string]state.Value) error {
 		return abi.NewProblem(abi.QuotaReached, "the state that the reducer of %s sees has more than %s, its limit of input", f.entry.Release, limit)
 	}
 	return nil
-}
-
-// eachValue gives the values of a key, or of all keys that a pattern such as
-// live.* names, as far as they exist; a key without a value is given without
-// data. It ends with the first error.
-func eachValue(ctx context.Context, store *state.Store, ref host.SessionRef, pattern string, do func(state.Value) error) error {
-	prefix, many := strings.CutSuffix(pattern, "*")
-	if !many {
-		v, err := storedValue(ctx, store, ref, pattern)
-		if err != nil {
-			return err
-		}
-		return do(v)
-	}
-	for after := ""; ; {
-		page, err := store.ListState(ctx, ref, prefix, after, state.MaxKeys)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, v := range page {
-			if err := do(v); err != nil {
-				return err
-			}
-			after = v.Key
-		}
-	}
-}
-
-// storedValue gives the value of one key; one that does not exist has no data.
-func storedValue(ctx context.Context, store *state.Store, ref host.SessionRef, key string) (state.Value, error) {
-	values, err := store.LoadState(ctx, ref, key)
-	v := values[key]
-	v.Key = key
-	return v, err
 }
 
 // reduced runs the reducer of a release on the state that it may see, and gives

@@ -24,11 +24,11 @@ func quick(m *abi.Manifest) { m.Limits.Fuel = 50_000_000 }
 // value gives a state key of the session, empty where it is not there.
 func (g *gate) value(key string) string {
 	g.t.Helper()
-	v, err := storedValue(context.Background(), g.store, session, key)
+	values, err := g.store.LoadState(context.Background(), session, key)
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return string(v.Data)
+	return string(values[key].Data)
 }
 
 func (g *gate) put(pairs ...string) {
@@ -197,9 +197,28 @@ func TestWhatAReducerSeesIsBounded(t *testing.T) {
 	if o := g.do("act", `{"add":1}`); !o.OK() {
 		t.Errorf("with %d keys it ends with %v", state.MaxKeys, o.Problem)
 	}
-	g.put("score.k2", `"`+strings.Repeat("x", 65<<10)+`"`)
+}
+
+func TestTheBytesThatAReducerSeesAreBounded(t *testing.T) {
+	g := newGate(t, func(m *abi.Manifest) { m.Capabilities.State.Reads = []string{"rate"} })
+	for i := range 2 {
+		g.put(fmt.Sprint("score.k", i), `"`+strings.Repeat("x", 33<<10)+`"`)
+	}
 	o := g.do("act", `{"add":1}`)
-	wantProblem(t, o, host.Failed, abi.InputLimit)
+	wantProblem(t, o, host.Failed, abi.QuotaReached)
+	if !strings.Contains(o.Problem.Message, "more than 64KiB") {
+		t.Errorf("the message is %q", o.Problem.Message)
+	}
+}
+
+// TestAReducerSeesWhatItsCallDoesNotRead: keys that are only written.
+func TestAReducerSeesWhatItsCallDoesNotRead(t *testing.T) {
+	g := newGate(t, func(m *abi.Manifest) { m.Capabilities.State.Reads = nil })
+	g.put("rate", "7", "score.total", "4")
+	if o := g.do("act", `{"add":1}`); !o.OK() || g.value("score.total") != "5" || !strings.HasSuffix(g.value("score.last"), ` "`) {
+		t.Errorf("the outcome is %v, the total %s, the rate in %s", o.Problem, g.value("score.total"), g.value("score.last"))
+	}
+	g.wantRebuilt()
 }
 
 // TestEqualInputGivesEqualBytes: again, in another process, and whatever the

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -78,4 +79,64 @@ func (d *Dispatcher) setState(ctx context.Context, ref host.SessionRef, fence st
 // detail of a RecordOutcome.
 type stateDetail struct {
 	Transition *transition `json:"transition"`
+}
+
+// eachValue gives the values of keys, and of all keys that patterns such as
+// live.* name. A key without a value is given without data. It ends with the
+// first error.
+func eachValue(ctx context.Context, store *state.Store, ref host.SessionRef, patterns []string, do func(state.Value) error) error {
+	var keys []string
+	for _, pattern := range patterns {
+		if !strings.HasSuffix(pattern, "*") {
+			keys = append(keys, pattern)
+		}
+	}
+	if err := eachKey(ctx, store, ref, keys, do); err != nil {
+		return err
+	}
+	for _, pattern := range patterns {
+		if prefix, many := strings.CutSuffix(pattern, "*"); many {
+			if err := eachOf(ctx, store, ref, prefix, do); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// loadKeys bounds the values that are loaded at once: each may have 1 MiB.
+const loadKeys = 16
+
+// eachKey gives the values of keys, whatever is in their names.
+func eachKey(ctx context.Context, store *state.Store, ref host.SessionRef, keys []string, do func(state.Value) error) error {
+	for some := range slices.Chunk(keys, loadKeys) {
+		values, err := store.LoadState(ctx, ref, some...)
+		if err != nil {
+			return err
+		}
+		for _, key := range some {
+			v := values[key]
+			v.Key = key
+			if err := do(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachOf gives the values of all keys with a prefix, page by page.
+func eachOf(ctx context.Context, store *state.Store, ref host.SessionRef, prefix string, do func(state.Value) error) error {
+	for after := ""; ; {
+		page, err := store.ListState(ctx, ref, prefix, after, state.MaxKeys)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, v := range page {
+			if err := do(v); err != nil {
+				return err
+			}
+			after = v.Key
+		}
+	}
 }
