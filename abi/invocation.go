@@ -6,7 +6,7 @@ type Reply struct {
 	OK      bool       `json:"ok"`
 	Data    RawMessage `json:"data,omitempty"`
 	State   RawMessage `json:"state,omitempty"`   // JSON merge patch (RFC 7396) of state keys that the manifest may write
-	Action  RawMessage `json:"action,omitempty"`  // for sluice_reduce, in place of State
+	Action  RawMessage `json:"action,omitempty"`  // any JSON but null, for sluice_reduce; in place of State
 	Preview string     `json:"preview,omitempty"` // one line for the model
 	Problem *Problem   `json:"problem,omitempty"`
 }
@@ -19,8 +19,13 @@ type Verdict struct {
 	Problem *Problem `json:"problem,omitempty"` // refuses the call
 }
 
-// A Reduction is the input of sluice_reduce; its output is the new state of
-// the same keys, as one JSON object.
+// A Reduction is the input of sluice_reduce: the state keys of the session that
+// the manifest may read or write, as far as they exist, and one tool's action.
+// Its output is one JSON object with the new values of keys that the manifest
+// may write: a key that it leaves out stays as it is, and null removes one.
+// Equal input must give equal output; a reducer has no clock, no chance and no
+// host functions but logs. One that refuses the action returns non-zero with a
+// Problem, as JSON, as Extism's error.
 type Reduction struct {
 	ABI    int                   `json:"abi"`
 	State  map[string]RawMessage `json:"state"`

@@ -60,16 +60,20 @@ type Result[T any] struct {
 	Data    T
 	Preview string         // one line for the model, where the data is long
 	State   map[string]any // a merge patch (RFC 7396) of state keys that the skill declares it writes
+	Action  any            // for the skill's reducer, in place of State; see Reduce
 }
 
 func (Result[T]) dataType() reflect.Type { return reflect.TypeFor[T]() }
 
 func (r Result[T]) parts() (any, string, map[string]any) { return r.Data, r.Preview, r.State }
 
+func (r Result[T]) action() any { return r.Action }
+
 // wrapped is implemented by every Result.
 type wrapped interface {
 	dataType() reflect.Type
 	parts() (data any, preview string, state map[string]any)
+	action() any
 }
 
 // dataType gives the type of the data that a handler with this result gives.

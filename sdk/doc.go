@@ -91,6 +91,14 @@
 // answered as a trap, and ends the skill's use in the conversation. Nothing
 // that a call wrote is kept unless it succeeds.
 //
+// # The session's state
+//
+// A handler reads what the host sent along by StateOf, and changes it by its
+// Result: with a merge patch in State, or with an Action, out of which the
+// skill's reducer makes the new state; see Reduce. An action is the better form
+// where the new value follows from the old one: the reducer gets the state as it
+// is when the call is kept, and the host can show how a state came about.
+//
 // # Host functions
 //
 // KVGet and its kin are imports of the module, each linked in only when a

@@ -142,7 +142,9 @@ const replySpace = 512
 func success(out any) ([]byte, error) {
 	var preview string
 	var state map[string]any
+	var action any
 	if w, ok := out.(wrapped); ok {
+		action = w.action()
 		out, preview, state = w.parts()
 	}
 	b, err := wire.Append(append(make([]byte, 0, replySpace), `{"ok":true,"data":`...), out)
@@ -151,6 +153,11 @@ func success(out any) ([]byte, error) {
 	}
 	if len(state) > 0 {
 		if b, err = wire.Append(append(b, `,"state":`...), state); err != nil {
+			return nil, err
+		}
+	}
+	if action != nil {
+		if b, err = wire.Append(append(b, `,"action":`...), action); err != nil {
 			return nil, err
 		}
 	}

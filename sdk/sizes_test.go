@@ -28,6 +28,7 @@ const (
 	plainBytes   = 2_460_000
 	pricingBytes = 2_545_000
 	couponsBytes = 2_565_000 // has instants among its types, and a hash
+	stageBytes   = 2_600_000 // has a reducer
 
 	polyglotBytes = 2_600_000 // reserves, and reads pages and state
 )
@@ -35,7 +36,7 @@ const (
 func TestModulesDoNotGrow(t *testing.T) {
 	for source, most := range map[string]int{
 		"sdk/testdata/plain": plainBytes, "skills/shop/pricing": pricingBytes, "skills/shop/catalog": couponsBytes,
-		"skills/shop/coupons": couponsBytes, "skills/shop/stage": pricingBytes,
+		"skills/shop/coupons": couponsBytes, "skills/shop/stage": stageBytes,
 		"skills/polyglot/go": polyglotBytes,
 	} {
 		size := len(sandboxtest.Build(t, source))

@@ -332,3 +332,13 @@ func TestTheGuideMustBeThere(t *testing.T) {
 		})
 	}
 }
+
+func TestAReducerNeedsStateToChange(t *testing.T) {
+	for _, access := range []*abi.StateAccess{nil, {Reads: []string{"live.*"}}} {
+		m := full()
+		m.Capabilities.State = access
+		if _, err := Compile(m); err == nil || !strings.Contains(err.Error(), "reducer: there is no state that the reducer may change") {
+			t.Errorf("with %+v it is %v", access, err)
+		}
+	}
+}

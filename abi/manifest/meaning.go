@@ -112,6 +112,9 @@ func (l *loader) limits() {
 }
 
 func (l *loader) capabilities() {
+	if state := l.m.Capabilities.State; l.m.Reducer && (state == nil || len(state.Writes) == 0) {
+		l.fail(l.at("reducer"), "declare what it changes under capabilities.state.writes", "there is no state that the reducer may change")
+	}
 	for i, rule := range l.m.Capabilities.HTTP {
 		if err := checkHost(rule.Host); err != nil {
 			l.fail(l.at("capabilities", "http", i, "host"), "write shop.example.com, *.example.com or https://shop.example.com:8443", "%v", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // Config is what a Dispatcher works with. Only the store is required.
@@ -29,7 +30,7 @@ type Config struct {
 	Hooks   *host.Hooks      // asked before and after every call; nil has none
 	Rates   *host.Rates      // what raises alerts; those of host.DefaultThresholds by default
 	Log     *slog.Logger     // tells operators of observers that fail; nothing by default
-	History History          // of what sessions did; without it, what asks for it counts as the stricter answer
+	History History          // of what sessions did; the store's by default
 	Breaker BreakerMode      // what the loop breaker does; it cuts off by default
 
 	// Approver may say yes to a call of the tier hard-gate at once, for replays
@@ -49,6 +50,9 @@ type Dispatcher struct{ Config }
 func New(cfg Config) *Dispatcher {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.History == nil {
+		cfg.History = storeHistory{cfg.Store, cfg.Now}
 	}
 	if cfg.Rates == nil {
 		cfg.Rates = host.NewRates(host.DefaultThresholds())
@@ -105,6 +109,8 @@ type flight struct {
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
+	changes  []state.Change // of the state, by the attempt
+	moved    *transition    // likewise, for the record
 	outcome  host.Outcome
 	done     bool   // the outcome was there already
 	fault    string // what a panic said, for operators
@@ -176,6 +182,7 @@ func (f *flight) attempt(ctx context.Context) (string, *abi.Problem) {
 		{"recheck", f.recheck},
 		{"run", f.run},
 		{"verify", f.verify},
+		{"reduce", f.reduce},
 		{"hooks", f.afterHooks},
 		{"spill", f.spill},
 		{"settle", f.settle},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // A History knows the calls of a session that succeeded. Tools are given by
@@ -15,8 +16,30 @@ type History interface {
 	// LastDone gives the last successful call of a tool on a target, as its
 	// targets name it; nil if there is none.
 	LastDone(ctx context.Context, session host.SessionRef, tool, target string) (*manifest.LastCall, error)
-	// CountDone counts the successful calls of a tool since then.
-	CountDone(ctx context.Context, session host.SessionRef, tool string, since time.Time) (int, error)
+	// CountDone counts what a tool has changed within so long before now: its
+	// successful calls, and for one that had several targets each of them.
+	CountDone(ctx context.Context, session host.SessionRef, tool string, within time.Duration) (int, error)
+}
+
+// storeHistory is what the store knows; its clock counts.
+type storeHistory struct {
+	store *state.Store
+	now   func() time.Time
+}
+
+// LastDone gives the last write of a tool on a target.
+func (h storeHistory) LastDone(ctx context.Context, session host.SessionRef, tool, target string) (*manifest.LastCall, error) {
+	last, found, err := h.store.LastDone(ctx, session, tool, target)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &manifest.LastCall{Time: h.now().Add(-last.Ago), Args: last.Args, Data: last.Data}, nil
+}
+
+// CountDone counts what the writes of a tool have changed.
+func (h storeHistory) CountDone(ctx context.Context, session host.SessionRef, tool string, within time.Duration) (int, error) {
+	count, err := h.store.CountDone(ctx, session, tool, within)
+	return count.Targets, err
 }
 
 // maxQuestions bounds how many different questions the expressions of one call
@@ -62,7 +85,7 @@ func (f *flight) remember(ctx context.Context) {
 		if err := full(); err != nil {
 			return 0, err
 		}
-		n, err := f.History.CountDone(ctx, f.call.Session, tool, f.env.Now.Add(-within))
+		n, err := f.History.CountDone(ctx, f.call.Session, tool, within)
 		if err == nil {
 			counts[key] = n
 		}

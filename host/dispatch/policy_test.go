@@ -40,14 +40,14 @@ func (p *past) LastDone(_ context.Context, s host.SessionRef, tool, target strin
 	return last, nil
 }
 
-func (p *past) CountDone(_ context.Context, s host.SessionRef, tool string, since time.Time) (int, error) {
+func (p *past) CountDone(_ context.Context, s host.SessionRef, tool string, within time.Duration) (int, error) {
 	p.asked++
 	if p.fails || s != session {
 		return 0, errors.New("told to")
 	}
 	n := 0
 	for _, c := range p.done {
-		if c.tool == tool && !c.at.Before(since) {
+		if c.tool == tool && !c.at.Before(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(-within)) {
 			n++
 		}
 	}
@@ -94,6 +94,27 @@ func TestRedLinesOverTheHistory(t *testing.T) {
 			wantTier(t, g, call("total", `{"item":"pen"}`), abi.Auto) // not about this tool
 		})
 	}
+}
+
+// TestRedLinesKnowWhatTheSessionDid asks the store itself: what was settled
+// counts at once, each target of it, and nothing else does.
+func TestRedLinesKnowWhatTheSessionDid(t *testing.T) {
+	g := newGate(t)
+	g.d.Policy = policy(t, `
+  - {name: few, tools: [order], when: "count(tool, duration('10m')) >= 2", say: Only 2 in 10 minutes.}
+  - {name: same, tools: [order], when: "last('order', args.item) != null && last('order', args.item).args.count == args.count", tier: hard-gate}
+`)
+	wantTier(t, g, call("order", `{"item":"pen","count":2}`), abi.SoftGate)
+	wantTier(t, g, call("order", `{"item":"pen","count":2}`), abi.HardGate)
+	wantTier(t, g, call("total", `{"item":"pen"}`), abi.Auto)
+	wantTier(t, g, call("order", `{"item":"ink","count":2}`), abi.SoftGate)
+	o := wantTier(t, g, call("order", `{"item":"cap","count":1}`), abi.Block)
+	if !strings.Contains(o.Problem.Message, "Only 2 in 10 minutes.") {
+		t.Errorf("it says %q", o.Problem.Message)
+	}
+	other := call("order", `{"item":"cap","count":1}`)
+	other.Session.Session = "another"
+	wantTier(t, g, other, abi.SoftGate)
 }
 
 func TestARedLineIsOnRecordByItsName(t *testing.T) {

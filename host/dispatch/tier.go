@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // An opinion is what one of those that are asked thinks of a call.
@@ -93,6 +94,9 @@ func (f *flight) implied() opinion {
 	switch {
 	case tool.Breadth != abi.One:
 		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It may change many things at once (%s).", tool.Breadth)}
+	case len(targets) > state.MaxDoneTargets:
+		return opinion{by: "effect", problem: abi.NewProblem(abi.QuotaReached, "%s would change %d things at once; at most %d are changed by one call", f.call.Tool, len(targets), state.MaxDoneTargets).
+			WithHint("do it in several calls")}
 	case err != nil || len(targets) == 0:
 		return opinion{by: "effect", tier: abi.HardGate, say: "It is not known what it changes."}
 	case len(targets) > 1:

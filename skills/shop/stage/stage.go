@@ -20,8 +20,10 @@ const maxInStock = 3
 var _ = sdk.Skill("shop.stage", "1.0.0", "Says which product is on stage in the live shop and switches to another one.",
 	sdk.Positioning("Use it to see which product is on stage, or to put ONE other product there. "+
 		"Never to change a price (shop.pricing), to find products (shop.catalog) or for coupons (shop.coupons)."),
-	sdk.KV(shop.Namespace),
+	sdk.KV(shop.Namespace), sdk.StateAccess([]string{"live.*"}, []string{"live.current", "live.shown"}),
 )
+
+var _ = sdk.Reduce(show)
 
 var _ = sdk.Tool("current_product", currentProduct,
 	sdk.Summary("Show the product that is on stage now."), sdk.Repeatable,
@@ -97,6 +99,7 @@ func switchProduct(c sdk.Call, in BySKU) (sdk.Result[Stage], error) {
 	return sdk.Result[Stage]{
 		Data:    Stage{OnStage: true, Product: &p, Since: now.Since},
 		Preview: p.String() + " is on stage.",
+		Action:  Switch{SKU: p.SKU, Title: p.Title, Since: now.Since},
 	}, nil
 }
 

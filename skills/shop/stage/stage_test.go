@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -61,6 +62,42 @@ func TestAnEmptyShopSaysThatNothingIsInStock(t *testing.T) {
 	h.Put(shop.ProductPrefix+"1003", shop.Product{SKU: "1003"})
 	if p := h.Call("switch_product", BySKU{SKU: "1003"}).Problem; p == nil || p.Code != OutOfStock || p.Candidates != nil {
 		t.Errorf("problem %+v", p)
+	}
+}
+
+func TestTheSessionKnowsWhatItPutOnStage(t *testing.T) {
+	h := seeded(t)
+	for _, sku := range []string{"1001", "1002", "1001"} {
+		stage(t, h.Call("switch_product", BySKU{SKU: sku}, skilltest.Now(clock.Time(noon.Add(60)))))
+	}
+	var now OnStage
+	var shown []string
+	if !h.StateOf("live.current", &now) || now.SKU != "1001" || now.Title != "保温杯" || now.Since != noon.Add(60) {
+		t.Errorf("on stage is %+v", now)
+	}
+	if !h.StateOf("live.shown", &shown) || !slices.Equal(shown, []string{"1002", "1001"}) {
+		t.Errorf("shown were %v", shown)
+	}
+	h.Call("switch_product", BySKU{SKU: "1003"})
+	if h.StateOf("live.current", &now); now.SKU != "1001" {
+		t.Errorf("after a refusal %s is on stage", now.SKU)
+	}
+}
+
+func TestASessionRemembersTheLatestProductsOnly(t *testing.T) {
+	var shown []string
+	for i := range maxShown {
+		shown = append(shown, fmt.Sprint(i))
+	}
+	state, problem := skilltest.New(t).Reduce(map[string]any{"live.shown": shown, "live.current": OnStage{SKU: "0"}, "live.title": "x"}, Switch{SKU: "new"})
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	if err := json.Unmarshal(state["live.shown"], &shown); err != nil || len(shown) != maxShown || shown[0] != "1" || shown[maxShown-1] != "new" {
+		t.Errorf("shown were %v, %v", shown, err)
+	}
+	if string(state["live.title"]) != `"x"` {
+		t.Errorf("another's key is %s", state["live.title"])
 	}
 }
 
