@@ -167,7 +167,7 @@ func (b *rebuild) apply(ctx context.Context, r host.Record) error {
 		b.releaseOf(ctx, r.Release)
 	}
 	var detail stateDetail
-	if err := json.Unmarshal(r.Detail, &detail); err != nil {
+	if err := json.Unmarshal(r.Detail, &detail); err != nil && len(r.Detail) > 0 {
 		b.differs(r.Seq, "", "the record", "one that can be read", err.Error())
 		return nil
 	}
