@@ -121,7 +121,7 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: call.ID, Tool: call.Tool, Args: call.Args})
 	outcome, ended := t.endedBefore(ctx, c)
 	if !ended {
-		outcome = t.Dispatch.Do(ctx, t.catalog, call)
+		outcome = t.do(ctx, call)
 	}
 	t.sink.emit(host.Event{Kind: host.EventOutcome, Call: call.ID, Tool: call.Tool, Outcome: &outcome})
 	if outcome.Problem != nil && abi.RowOf(outcome.Problem.Code).Recovery == abi.Stop {

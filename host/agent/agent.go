@@ -13,7 +13,6 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
-	"github.com/sluicehq/sluice/host/files"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
@@ -55,7 +54,6 @@ type Config struct {
 	Pinned  []string       // tools that it always sees
 	Persona string         // how the assistant speaks
 
-	Files       *files.Store   // of sessions; nil where they have none
 	Scenes      []window.Scene // of the tenant, beside those of a live
 	TopicRounds int            // inputs after which a session is cut into topics; window.DefaultTopicRounds by default
 }
@@ -200,7 +198,9 @@ type turn struct {
 	untold  []*abi.Problem             // with the user's own files, until the turn tells
 	noted   bool                       // the project's notes were read
 	project string                     // the notes
-	answer  Answer
+
+	checkpoint string // of the session's files, if the task has one
+	answer     Answer
 }
 
 func (a *Agent) newTurn(s Session, on func(host.Event), end context.CancelCauseFunc) *turn {
@@ -301,6 +301,9 @@ func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
 		t.say(t.lastWords(abi.Circling))
 	}
 	t.answer.Text = t.messages[len(t.messages)-1].Text
+	if err := t.endFiles(ctx, reason); err != nil {
+		return t.fail(err)
+	}
 	topics, err := t.cutTopics(ctx)
 	if err == nil {
 		err = t.finish(ctx, topics...)

@@ -38,6 +38,15 @@
 // the words in the store. A call that was in the middle gets its old id and key
 // and meets its claim; one that was settled has its outcome on record.
 //
+// # Life of a task's files (rollback.go)
+//
+//  1. Before the first call of a task that may change the session's files, all of
+//     them are kept as a checkpoint; where that fails, the call is refused.
+//  2. A write that ends in an unrecoverable problem, and the breaker's second
+//     trip, put them back; the model and the user are told.
+//  3. The turn's end keeps what was written. A turn that is resumed elsewhere
+//     finds its checkpoint by the input's id.
+//
 // What is stored under which keys, and how older versions of it are read, is in
 // keys.go. Sessions, Show and Messages look at it without a lease.
 //

@@ -9,10 +9,10 @@ import (
 // words gives the user's words with the files of the session that they name.
 // Names that lead to nothing are told to the user, and the words stay.
 func (t *turn) words(text string) string {
-	if t.Files == nil {
+	if t.Dispatch.Files == nil {
 		return text
 	}
-	tree, closes, err := t.Files.Tree(t.session.Ref)
+	tree, closes, err := t.Dispatch.Files.Tree(t.session.Ref)
 	if err != nil {
 		t.untold = append(t.untold, host.ProblemOf(err))
 		return text
@@ -27,11 +27,11 @@ func (t *turn) words(text string) string {
 // turn, so that all its requests begin alike. Notes that cannot be read are
 // told to the user, and the turn goes without.
 func (t *turn) notes() string {
-	if t.Files == nil || t.noted {
+	if t.Dispatch.Files == nil || t.noted {
 		return t.project
 	}
 	t.noted = true
-	tree, closes, err := t.Files.Tree(t.session.Ref)
+	tree, closes, err := t.Dispatch.Files.Tree(t.session.Ref)
 	if err == nil {
 		defer closes()
 		t.project, err = window.Project(tree)

@@ -30,7 +30,7 @@ func (h *house) withFiles(named map[string]string) {
 		h.t.Fatal(err)
 	}
 	change.Keep()
-	h.agent.Files = store
+	h.agent.Dispatch.Files = store
 }
 
 func TestAMessageBringsTheFilesThatItNames(t *testing.T) {

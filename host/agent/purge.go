@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// purgeLease is how long a purge may take before another replica may begin a
+// turn of the session: what is left then is for the next purge.
+const purgeLease = time.Minute
+
+// Purge removes everything that a session has: blobs, files and their
+// checkpoints, and its rows in the store; skills' kv and the audit log, which
+// are the tenant's, stay. It fails with Busy while a turn of the session runs.
+// What it has not removed when it fails, it removes when it is asked again.
+func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
+	fence, err := a.Store.Lease(ctx, ref, host.NewID("purge_"), purgeLease)
+	if err != nil {
+		return err
+	}
+	err = a.purgeStores(ctx, ref)
+	if released := a.Store.Release(context.WithoutCancel(ctx), ref, fence); err == nil {
+		err = released
+	}
+	for n := 1; err == nil && n > 0; {
+		n, err = a.Store.PurgeSession(ctx, ref)
+	}
+	return err
+}
+
+// purgeStores comes first: the rows are how the session is found again.
+func (a *Agent) purgeStores(ctx context.Context, ref host.SessionRef) error {
+	if a.Dispatch.Blobs != nil {
+		if err := a.Dispatch.Blobs.PurgeSession(ctx, ref); err != nil {
+			return host.Fail("agent.Purge", abi.NewProblem(abi.StoreFailure, "the blobs of session %s cannot be removed", ref.Session).WithHint("try again"), err)
+		}
+	}
+	if a.Dispatch.Files != nil {
+		return a.Dispatch.Files.PurgeSession(ctx, ref)
+	}
+	return nil
+}
