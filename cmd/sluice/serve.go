@@ -56,6 +56,11 @@ func (p *program) serve(ctx context.Context, listen string) error {
 		return err
 	}
 	defer quiet()
+	endJobs, err := startJobs(ctx, h, log)
+	if err != nil {
+		return err
+	}
+	defer endJobs()
 	s := server.New(server.Config{
 		Agent: p.agent(h, m), Version: versionOf(), Log: log,
 		Ready: h.checks(), Blobs: h.blobs,

@@ -124,9 +124,9 @@ func (t *turn) searchTopics(ctx context.Context, c model.Call) (model.Message, b
 // Topics gives the topics of a session, oldest first, or those of a scene, or
 // those that words are about, best first. A session has topics after every
 // Config.TopicRounds inputs.
-func (a *Agent) Topics(ctx context.Context, ref host.SessionRef, scene, query string) ([]window.Topic, error) {
+func Topics(ctx context.Context, store *state.Store, ref host.SessionRef, scene, query string) ([]window.Topic, error) {
 	c := conversation{ref: ref}
-	kept, _, err := c.topics(ctx, a.Store)
+	kept, _, err := c.topics(ctx, store)
 	if err != nil || scene == "" && query == "" {
 		return kept.Topics, err
 	}

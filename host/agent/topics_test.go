@@ -41,7 +41,7 @@ func TestWhatWasTalkedAboutIsFoundAgainByScene(t *testing.T) {
 	}
 	say(4, "parcel address")
 	for scene, want := range map[string]string{window.PreLive: "microphone", window.OnLive: "thermos", window.PostLive: "parcel"} {
-		topics, err := h.agent.Topics(t.Context(), session.Ref, scene, "")
+		topics, err := Topics(t.Context(), h.store, session.Ref, scene, "")
 		if err != nil || len(topics) == 0 {
 			t.Fatalf("%s has %d topics, %v", scene, len(topics), err)
 		}
@@ -51,7 +51,7 @@ func TestWhatWasTalkedAboutIsFoundAgainByScene(t *testing.T) {
 			}
 		}
 	}
-	all, err := h.agent.Topics(t.Context(), session.Ref, "", "")
+	all, err := Topics(t.Context(), h.store, session.Ref, "", "")
 	if err != nil || all[0].From != 0 {
 		t.Errorf("the topics begin with %+v, %v", all[0], err)
 	}
@@ -104,14 +104,14 @@ func TestClearEndsShortTermMemoryOnly(t *testing.T) {
 	if len(last.Messages) != 1 || strings.Contains(fmt.Sprint(last), "marmalade") {
 		t.Errorf("after a clear the model reads %+v", last.Messages)
 	}
-	if topics, err := h.agent.Topics(t.Context(), session.Ref, "", ""); err != nil || len(topics) != 0 {
+	if topics, err := Topics(t.Context(), h.store, session.Ref, "", ""); err != nil || len(topics) != 0 {
 		t.Errorf("topics are left: %+v, %v", topics, err)
 	}
 	if first := h.message(0); !strings.Contains(first.Text, "marmalade") {
 		t.Errorf("what was said is not on record any more: %+v", first)
 	}
 	h.mustTurn("more", "And now?")
-	topics, err := h.agent.Topics(t.Context(), session.Ref, "", "marmalade")
+	topics, err := Topics(t.Context(), h.store, session.Ref, "", "marmalade")
 	if err != nil || len(topics) != 0 {
 		t.Errorf("what was cleared is a topic again: %+v, %v", topics, err)
 	}

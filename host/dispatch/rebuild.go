@@ -17,36 +17,36 @@ import (
 
 // A Rebuilt is the state of a session as its records alone give it.
 type Rebuilt struct {
-	Session host.SessionRef
-	Records int          // that changed state
-	LastSeq int64        // of the last record that was read
-	Keys    []RebuiltKey // those that exist at the end, or at the first difference, in their order
+	Session host.SessionRef `json:"session"`
+	Records int             `json:"records"`  // that changed state
+	LastSeq int64           `json:"last_seq"` // of the last record that was read
+	Keys    []RebuiltKey    `json:"keys"`     // those that exist at the end, or at the first difference, in their order
 
 	// Missing are releases that calls used and that cannot be had any more, in
 	// their order. Whether keys that only they declare were changed past the
 	// records is not known.
-	Missing []string
+	Missing []string `json:"missing,omitempty"`
 
 	// Difference is the first one between the records and what follows from
 	// them, or what is stored; nil where there is none.
-	Difference *Difference
+	Difference *Difference `json:"difference,omitempty"`
 }
 
 // A RebuiltKey is one value as the records give it.
 type RebuiltKey struct {
-	Key     string
-	Version int64
-	Seq     int64 // of the record that changed it last
-	Data    json.RawMessage
+	Key     string          `json:"key"`
+	Version int64           `json:"version"`
+	Seq     int64           `json:"seq"` // of the record that changed it last
+	Data    json.RawMessage `json:"data"`
 }
 
 // A Difference says where a rebuilt state is not what it should be.
 type Difference struct {
-	Seq    int64  // of the record; at the end, of the last one that changed the key, or 0 if none did
-	Key    string // empty where it is about the record as a whole
-	What   string // such as "the value" or "the stored version"
-	Wanted string // what the record says; at the end, what the records give
-	Got    string // what follows from the records before it; at the end, what is stored
+	Seq    int64  `json:"seq"`           // of the record; at the end, of the last one that changed the key, or 0 if none did
+	Key    string `json:"key,omitempty"` // empty where it is about the record as a whole
+	What   string `json:"what"`          // such as "the value" or "the stored version"
+	Wanted string `json:"wanted"`        // what the record says; at the end, what the records give
+	Got    string `json:"got"`           // what follows from the records before it; at the end, what is stored
 }
 
 // String tells the difference in one line.

@@ -15,13 +15,13 @@ const MaxJobPause = 366 * 24 * time.Hour
 // A Job is one piece of periodic work as the store knows it. Times are by the
 // store's clock, and zero where there is none.
 type Job struct {
-	Name      string
-	StartedAt time.Time // of its last run, or of the one that is on
-	EndedAt   time.Time // of its last run
-	NextAt    time.Time // when it is due
-	Failure   string    // what its last run said when it failed, up to abi.KeyBytes; empty if it ran well
-	Holder    string    // who is at it; empty if nobody is
-	Until     time.Time // of the holder: from then on others may take the job over
+	Name      string    `json:"name"`
+	StartedAt time.Time `json:"started_at,omitzero"` // of its last run, or of the one that is on
+	EndedAt   time.Time `json:"ended_at,omitzero"`   // of its last run
+	NextAt    time.Time `json:"next_at,omitzero"`    // when it is due
+	Failure   string    `json:"failure,omitempty"`   // what its last run said when it failed, up to abi.KeyBytes; empty if it ran well
+	Holder    string    `json:"holder,omitempty"`    // who is at it; empty if nobody is
+	Until     time.Time `json:"until,omitzero"`      // of the holder: from then on others may take the job over
 }
 
 // A JobRequest asks for the next run of a job.
