@@ -384,11 +384,17 @@ func TestTheNextAddressIsTried(t *testing.T) {
 }
 
 func TestAProxyIsAskedForCheckedAddressesOnly(t *testing.T) {
+	for kind, start := range map[string]func(http.Handler) *httptest.Server{"http": httptest.NewServer, "https": httptest.NewTLSServer} {
+		t.Run(kind, func(t *testing.T) { proxyIsAsked(t, start) })
+	}
+}
+
+func proxyIsAsked(t *testing.T, start func(http.Handler) *httptest.Server) {
 	w := newWorld(t)
 	var mu sync.Mutex
 	var asked []string
 	status := http.StatusOK
-	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	proxy := start(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		asked = append(asked, r.Method+" "+r.RequestURI+" "+r.Header.Get("Proxy-Authorization"))
 		mu.Unlock()
