@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/agent"
 	"github.com/sluicehq/sluice/host/model"
@@ -68,7 +70,7 @@ func (p *program) demo(ctx context.Context, folder, source string) error {
 		return err
 	}
 	for _, scene := range []func(context.Context, *hall) error{
-		p.demoQuery, p.demoWrite, p.demoRedelivery, p.demoBadArgument, p.demoRefusal, p.demoHardGate,
+		p.demoQuery, p.demoWrite, p.demoRedelivery, p.demoBadArgument, p.demoRefusal, p.demoHardGate, p.demoRedLine, p.demoBreaker,
 	} {
 		if err := scene(ctx, h); err != nil {
 			return err
@@ -162,6 +164,48 @@ func (p *program) demoRefusal(ctx context.Context, h *hall) error {
 func (p *program) demoHardGate(ctx context.Context, h *hall) error {
 	p.heading("A drop of more than 30 %: it waits for a person, and nobody waits for it")
 	_, err := p.say(ctx, h, model.Offline{}, "in-5", "把 1002 改到 9 元", host.Pending)
+	return err
+}
+
+// demoPolicy is what the operator of the demo forbids, whatever a skill says.
+const demoPolicy = `policy: 1
+red_lines:
+  - name: coupon-of-hundreds
+    tools: [shop.coupons.issue_coupon]
+    when: args.amount > 500.0
+    say: No coupon of more than 500.
+`
+
+func (p *program) demoRedLine(ctx context.Context, h *hall) error {
+	p.heading("A red line of the operator: blocked, whatever the skill allows")
+	policy, err := manifest.ParsePolicy("policy.yaml", []byte(demoPolicy))
+	if err != nil {
+		return err
+	}
+	h.dispatch.Policy = policy
+	answer, err := p.say(ctx, h, model.Offline{}, "in-6", "给 1001 发 1 张 800 元优惠券", host.Failed)
+	if err == nil && answer.Outcomes[0].Problem.Code != abi.RedLine {
+		return fmt.Errorf("demo: the coupon ended with %v", answer.Outcomes[0].Problem)
+	}
+	return err
+}
+
+// demoBreaker plays a model that asks for the same again and again.
+func (p *program) demoBreaker(ctx context.Context, h *hall) error {
+	p.heading("A model that goes round in circles: warned once, then cut off")
+	said, result := "9999 多少钱", ""
+	recorded := []model.Recorded{{Role: "user", Content: &said}}
+	for i := range 6 {
+		call := model.RecordedCall{ID: fmt.Sprint("again", i)}
+		call.Function.Name, call.Function.Arguments = "quote", `{"sku":"9999"}`
+		recorded = append(recorded, model.Recorded{Role: "assistant", ToolCalls: []model.RecordedCall{call}},
+			model.Recorded{Role: "tool", ToolCallID: call.ID, Name: "quote", Content: &result})
+	}
+	answer, err := p.agent(h, model.NewReplay(recorded)).Turn(ctx, demoSession, agent.Input{ID: "in-7", Text: said}, p.show)
+	fmt.Fprintln(p.stdout)
+	if err == nil && answer.Reason != agent.Circled {
+		return fmt.Errorf("demo: the turn ended as %s", answer.Reason)
+	}
 	return err
 }
 
