@@ -1,0 +1,358 @@
+//go:build unix
+
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/host/state/statetest"
+	"github.com/sluicehq/sluice/skills/airline/airdb"
+)
+
+// A disaster is what happens to the replicas and their database while they
+// work.
+type disaster struct {
+	seed     uint64
+	replicas int
+	kills    int // after which it is over
+	clients  int // conversations at once
+}
+
+func TestKilledReplicasDoWhatWasRecordedOnce(t *testing.T) {
+	server := statetest.Start(t)
+	newCrash(t, disaster{seed: 1, replicas: 2, kills: 15, clients: 4}, server.Database(t), server).run()
+}
+
+func TestAKilledProcessOnAFileDoesWhatWasRecordedOnce(t *testing.T) {
+	newCrash(t, disaster{seed: 1, replicas: 1, kills: 10, clients: 4}, filepath.Join(t.TempDir(), "store.db"), nil).run()
+}
+
+// A crash is one run of a disaster.
+type crash struct {
+	disaster
+	t        *testing.T
+	cfg      Config // without a model: for looking at what is stored
+	runs     []model.Run
+	server   *statetest.Server // nil on a file
+	replicas []*replica
+	setup    replicaSetup
+	start    time.Time
+
+	over  atomic.Bool // no more disaster
+	count struct{ kills, stops, cuts, freezes, inputs, redeliveries, lost atomic.Int64 }
+
+	mu    sync.Mutex
+	next  int                // conversation; guarded by mu
+	codes map[abi.Code]int64 // of the ends of deliveries; guarded by mu
+	done  []playing             // conversations that came to their end; guarded by mu
+}
+
+// A playing is one playing of a recorded conversation.
+type playing struct {
+	run int
+	ref host.SessionRef
+}
+
+func newCrash(t *testing.T, d disaster, dsn string, server *statetest.Server) *crash {
+	t.Helper()
+	c := &crash{t: t, disaster: d, server: server, codes: map[abi.Code]int64{}, start: time.Now()}
+	data := airlineData(t)
+	f, err := os.Open(filepath.Join(data, "runs.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if c.runs, err = model.ParseRuns(f); err != nil {
+		t.Fatal(err)
+	}
+	var program string
+	program, c.setup = newSetup(t, data)
+	c.setup.Store = dsn
+	c.importData(data)
+	for n := range d.replicas {
+		c.replicas = append(c.replicas, newReplica(t, program, c.setup, n))
+	}
+	return c
+}
+
+// airlineData gives the folder with the recorded conversations.
+func airlineData(t *testing.T) string {
+	t.Helper()
+	folder, err := filepath.Abs("../../../shared/data/tau-airline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("the airline's data are not beside this checkout: %v", err)
+	}
+	return folder
+}
+
+const airlineNamespace = "airline"
+
+func (c *crash) importData(data string) {
+	c.t.Helper()
+	store, err := state.Open(context.Background(), c.setup.Store, state.Options{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer store.Close()
+	entries, err := airdb.Entries(os.DirFS(data))
+	if err == nil {
+		err = store.Import(context.Background(), c.setup.Base, airlineNamespace, entries)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *crash) run() {
+	var clients, disasters sync.WaitGroup
+	for n := range c.clients {
+		clients.Go(func() { c.client(n) })
+	}
+	disasters.Go(c.killReplicas)
+	if c.server != nil {
+		disasters.Go(c.stopDatabase)
+		for n, r := range c.replicas {
+			disasters.Go(func() { c.cutNetwork(n, r) })
+		}
+	}
+	disasters.Wait()
+	clients.Wait()
+	for _, r := range c.replicas {
+		r.kill()
+	}
+	c.check()
+}
+
+func (c *crash) random(who string, n int) *rand.Rand {
+	stream := uint64(n)
+	for _, b := range []byte(who) {
+		stream = stream*131 + uint64(b)
+	}
+	return rand.New(rand.NewPCG(c.seed, stream))
+}
+
+// between waits for a time from least to most, and reports whether the
+// disaster goes on.
+func (c *crash) between(random *rand.Rand, least, most time.Duration) bool {
+	for wait := least + time.Duration(random.Int64N(int64(most-least))); wait > 0 && !c.over.Load(); wait -= 10 * time.Millisecond {
+		time.Sleep(min(wait, 10*time.Millisecond))
+	}
+	return !c.over.Load() && !c.t.Failed()
+}
+
+// killReplicas kills one replica after the other, and starts it again. Now and
+// then one is frozen for longer than its leases instead, and comes back as one
+// that thinks it has them.
+func (c *crash) killReplicas() {
+	defer c.over.Store(true)
+	random := c.random("kill", 0)
+	for c.count.kills.Load() < int64(c.kills) && c.between(random, 200*time.Millisecond, 2*time.Second) {
+		r := c.replicas[random.IntN(len(c.replicas))]
+		if random.IntN(20) == 0 {
+			r.freeze()
+			c.between(random, 2*time.Second, 4*time.Second)
+			r.thaw()
+			c.count.freezes.Add(1)
+			continue
+		}
+		r.kill()
+		c.count.kills.Add(1)
+		if err := r.start(); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// stopDatabase kills the database and leaves it away for up to 2 s.
+func (c *crash) stopDatabase() {
+	random := c.random("stop", 0)
+	for c.between(random, 4*time.Second, 12*time.Second) {
+		c.server.Kill()
+		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second))))
+		c.server.Restart(c.t)
+		c.count.stops.Add(1)
+	}
+}
+
+// cutNetwork cuts a replica's connections, for up to a second.
+func (c *crash) cutNetwork(n int, r *replica) {
+	random := c.random("cut", n)
+	for c.between(random, time.Second, 5*time.Second) {
+		if random.IntN(2) == 0 {
+			r.cutter.set(oneWay)
+			time.Sleep(time.Duration(random.Int64N(int64(50 * time.Millisecond))))
+		}
+		r.cutter.set(nothing)
+		time.Sleep(time.Duration(random.Int64N(int64(time.Second))))
+		r.cutter.set(whole)
+		c.count.cuts.Add(1)
+	}
+}
+
+// client has one conversation after the other until the disaster is over.
+func (c *crash) client(n int) {
+	random := c.random("client", n)
+	for !c.over.Load() && !c.t.Failed() {
+		c.mu.Lock()
+		next := c.next
+		c.next++
+		c.mu.Unlock()
+		t := playing{run: next % len(c.runs)}
+		t.ref = host.SessionRef{Tenant: host.TenantID(fmt.Sprintf("%s/%05d", c.setup.Base, next)), User: "replay", Session: host.SessionID(c.name(t.run))}
+		if !c.converse(random, t) {
+			return
+		}
+		c.mu.Lock()
+		c.done = append(c.done, t)
+		c.mu.Unlock()
+	}
+}
+
+func (c *crash) name(run int) string {
+	return fmt.Sprintf("run-%02d-%d", c.runs[run].TaskID, c.runs[run].Trial)
+}
+
+// converse gives all inputs of a conversation, each until it is answered.
+func (c *crash) converse(random *rand.Rand, t playing) bool {
+	for n, text := range answered(c.runs[t.run].Messages) {
+		c.count.inputs.Add(1)
+		d := delivery{Run: t.run, Ref: t.ref, ID: host.InputID(fmt.Sprint("input-", n)), Text: text, Fork: n == 0}
+		if err := c.insist(random, d); err != nil {
+			c.t.Errorf("%s, input %d: %v", t.ref, n, err)
+			return false
+		}
+	}
+	return true
+}
+
+// maxWait is how long a client delivers one input again before the test gives
+// up.
+const maxWait = 3 * time.Minute
+
+// insist delivers an input until it is answered: to one replica or to both, and
+// again if the answer takes long, as impatient users do.
+func (c *crash) insist(random *rand.Rand, d delivery) error {
+	var last error
+	for begin := time.Now(); time.Since(begin) < maxWait; {
+		e, err := c.deliver(random, d)
+		switch {
+		case err != nil:
+			last = err
+		case e.Code == 0, c.isEnd(d, e):
+			return nil
+		default:
+			last = fmt.Errorf("problem %d: %s", e.Code, e.Message)
+		}
+		c.tally(e, err)
+		time.Sleep(time.Duration(10+random.IntN(100)) * time.Millisecond)
+	}
+	return fmt.Errorf("no answer in %s; last: %w", maxWait, last)
+}
+
+// isEnd reports whether a recording has ended with the result that a turn came
+// to.
+func (c *crash) isEnd(d delivery, e end) bool {
+	messages := c.runs[d.Run].Messages
+	return e.Code == abi.ModelRejected && strings.Contains(e.Message, "it has ended after") && messages[len(messages)-1].Role == "tool"
+}
+
+func (c *crash) tally(e end, err error) {
+	c.count.redeliveries.Add(1)
+	if err != nil {
+		c.count.lost.Add(1)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.codes[e.Code]++
+}
+
+// deliver delivers an input once, and gives the first answer.
+func (c *crash) deliver(random *rand.Rand, d delivery) (end, error) {
+	at := random.Perm(len(c.replicas))
+	if random.IntN(8) != 0 {
+		at = at[:1]
+	}
+	patience := time.After(time.Minute)
+	if random.IntN(8) == 0 {
+		patience = time.After(time.Duration(random.IntN(300)) * time.Millisecond)
+	}
+	var first end
+	err := errLost
+	for _, n := range at {
+		to, failed := c.replicas[n].deliver(d)
+		if failed != nil {
+			continue
+		}
+		select {
+		case e, ok := <-to:
+			if ok && (err != nil || e.Code == 0) {
+				first, err = e, nil
+			}
+		case <-patience:
+		}
+	}
+	return first, err
+}
+
+// check looks at all that is stored, when everything is over, and tells.
+func (c *crash) check() {
+	store, err := state.Open(context.Background(), c.setup.Store, state.Options{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer store.Close()
+	c.cfg = Config{Store: store, Base: c.setup.Base, Namespace: airlineNamespace, Compare: airlineForm{}}
+	var sum findings
+	for _, t := range c.done {
+		sum.add(c.look(t))
+	}
+	ledger := c.readLedger()
+	for i, fault := range append(sum.faults, ledger.faults...) {
+		if i == 20 {
+			c.t.Errorf("and %d more", len(sum.faults)+len(ledger.faults)-i)
+			break
+		}
+		c.t.Error(fault)
+	}
+	c.tell(sum, ledger)
+}
+
+func (c *crash) tell(sum findings, ledger ledger) {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	n := &c.count
+	for _, row := range []struct {
+		what  string
+		count any
+	}{
+		{"replicas killed", n.kills.Load()}, {"replicas frozen for longer than a lease", n.freezes.Load()},
+		{"database stops", n.stops.Load()}, {"network cuts", n.cuts.Load()},
+		{"conversations", len(c.done)}, {"inputs", n.inputs.Load()}, {"redeliveries", n.redeliveries.Load()},
+		{"of them lost with their replica", n.lost.Load()}, {"sessions taken over by another process", ledger.takeovers},
+		{"questions to the model", ledger.questions}, {"asked twice, the answer was lost", ledger.twice}, {"asked again for a stored answer", ledger.again},
+		{"results compared", sum.results}, {"writes", sum.writes}, {"writes begun again", sum.begun},
+		{"doubles", sum.doubles}, {"missing", sum.missing}, {"seconds", int(time.Since(c.start).Seconds())},
+	} {
+		fmt.Fprintf(w, "%s\t%v\n", row.what, row.count)
+	}
+	w.Flush()
+	c.t.Logf("seed %d; deliveries that were not answered, by code: %v\n%s", c.seed, c.codes, text.String())
+}
