@@ -74,22 +74,33 @@ func (c *crash) look(t playing) findings {
 		l.fault("%v", err)
 		return l.findings
 	}
-	l.compareMessages(playable(c.runs[t.run].Messages))
+	run := c.runs[t.run]
+	l.compareMessages(played(run.Messages, t.answered))
 	l.countWrites()
-	if err := c.cfg.final(context.Background(), t.ref.Tenant, c.runs[t.run].FinalChanges); err != nil {
+	if t.answered < len(answered(run.Messages)) {
+		return l.findings // the final state is that of the whole conversation
+	}
+	if err := c.cfg.final(context.Background(), t.ref.Tenant, run.FinalChanges); err != nil {
 		l.fault("final state: %v", err)
 	}
 	return l.findings
 }
 
-// playable gives the part of a recording that is stored when it was played: without
-// the system's words, and a last word of the user that nobody answers.
-func playable(messages []model.Recorded) []model.Recorded {
-	messages = slices.DeleteFunc(slices.Clone(messages), func(m model.Recorded) bool { return m.Role == "system" })
-	if last := len(messages) - 1; messages[last].Role == "user" {
-		messages = messages[:last]
+// played gives the part of a recording that is stored when so many inputs are
+// answered: without the system's words, and up to the next ones of the user.
+func played(messages []model.Recorded, inputs int) (part []model.Recorded) {
+	for _, m := range messages {
+		if m.Role == "user" {
+			inputs--
+		}
+		if inputs < 0 {
+			break
+		}
+		if m.Role != "system" {
+			part = append(part, m)
+		}
 	}
-	return messages
+	return part
 }
 
 // Where the agent keeps messages.

@@ -38,8 +38,9 @@ type end struct {
 	Text    string
 }
 
-// errLost is the end of a delivery whose replica died.
-var errLost = errors.New("the replica died")
+// errLost is the end of a delivery without one: the replica died, or the client
+// did not wait.
+var errLost = errors.New("no answer came")
 
 // A replica is a process that runs turns, started again whenever it is killed.
 type replica struct {

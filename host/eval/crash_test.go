@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,8 +29,9 @@ import (
 type disaster struct {
 	seed     uint64
 	replicas int
-	kills    int // after which it is over
-	clients  int // conversations at once
+	kills    int           // after which it is over
+	lasts    time.Duration // in their place: nothing happens for so long
+	clients  int           // conversations at once
 }
 
 func TestKilledReplicasDoWhatWasRecordedOnce(t *testing.T) {
@@ -53,18 +55,20 @@ type crash struct {
 	start    time.Time
 
 	over  atomic.Bool // no more disaster
-	count struct{ kills, stops, cuts, freezes, inputs, redeliveries, lost atomic.Int64 }
+	count struct{ kills, stops, cuts, freezes, redeliveries, lost atomic.Int64 }
 
 	mu    sync.Mutex
 	next  int                // conversation; guarded by mu
 	codes map[abi.Code]int64 // of the ends of deliveries; guarded by mu
-	done  []playing             // conversations that came to their end; guarded by mu
+	done  []playing          // guarded by mu
+	turns []time.Duration    // until each input was answered; guarded by mu
 }
 
 // A playing is one playing of a recorded conversation.
 type playing struct {
-	run int
-	ref host.SessionRef
+	run      int
+	ref      host.SessionRef
+	answered int // inputs
 }
 
 func newCrash(t *testing.T, d disaster, dsn string, server *statetest.Server) *crash {
@@ -125,8 +129,15 @@ func (c *crash) run() {
 	for n := range c.clients {
 		clients.Go(func() { c.client(n) })
 	}
-	disasters.Go(c.killReplicas)
-	if c.server != nil {
+	if c.kills > 0 {
+		disasters.Go(c.killReplicas)
+	} else {
+		disasters.Go(func() {
+			time.Sleep(c.lasts)
+			c.over.Store(true)
+		})
+	}
+	if c.kills > 0 && c.server != nil {
 		disasters.Go(c.stopDatabase)
 		for n, r := range c.replicas {
 			disasters.Go(func() { c.cutNetwork(n, r) })
@@ -216,9 +227,7 @@ func (c *crash) client(n int) {
 		c.mu.Unlock()
 		t := playing{run: next % len(c.runs)}
 		t.ref = host.SessionRef{Tenant: host.TenantID(fmt.Sprintf("%s/%05d", c.setup.Base, next)), User: "replay", Session: host.SessionID(c.name(t.run))}
-		if !c.converse(random, t) {
-			return
-		}
+		c.converse(random, &t)
 		c.mu.Lock()
 		c.done = append(c.done, t)
 		c.mu.Unlock()
@@ -229,17 +238,24 @@ func (c *crash) name(run int) string {
 	return fmt.Sprintf("run-%02d-%d", c.runs[run].TaskID, c.runs[run].Trial)
 }
 
-// converse gives all inputs of a conversation, each until it is answered.
-func (c *crash) converse(random *rand.Rand, t playing) bool {
+// converse gives the inputs of a conversation, each until it is answered. A
+// conversation is not finished when all is over; a disaster's is.
+func (c *crash) converse(random *rand.Rand, t *playing) {
 	for n, text := range answered(c.runs[t.run].Messages) {
-		c.count.inputs.Add(1)
+		if c.kills == 0 && c.over.Load() {
+			return
+		}
+		begin := time.Now()
 		d := delivery{Run: t.run, Ref: t.ref, ID: host.InputID(fmt.Sprint("input-", n)), Text: text, Fork: n == 0}
 		if err := c.insist(random, d); err != nil {
 			c.t.Errorf("%s, input %d: %v", t.ref, n, err)
-			return false
+			return
 		}
+		t.answered++
+		c.mu.Lock()
+		c.turns = append(c.turns, time.Since(begin))
+		c.mu.Unlock()
 	}
-	return true
 }
 
 // maxWait is how long a client delivers one input again before the test gives
@@ -284,32 +300,43 @@ func (c *crash) tally(e end, err error) {
 	c.codes[e.Code]++
 }
 
-// deliver delivers an input once, and gives the first answer.
+// deliver delivers an input once, to one replica or to both at the same time,
+// and gives the first good answer.
 func (c *crash) deliver(random *rand.Rand, d delivery) (end, error) {
 	at := random.Perm(len(c.replicas))
 	if random.IntN(8) != 0 {
 		at = at[:1]
 	}
-	patience := time.After(time.Minute)
+	patience := time.Minute
 	if random.IntN(8) == 0 {
-		patience = time.After(time.Duration(random.IntN(300)) * time.Millisecond)
+		patience = time.Duration(random.IntN(300)) * time.Millisecond
 	}
-	var first end
-	err := errLost
+	var ends []<-chan end
 	for _, n := range at {
-		to, failed := c.replicas[n].deliver(d)
-		if failed != nil {
-			continue
+		if to, err := c.replicas[n].deliver(d); err == nil {
+			ends = append(ends, to)
 		}
+	}
+	return first(ends, time.After(patience))
+}
+
+// first gives the first good end, or any, or errLost.
+func first(ends []<-chan end, patience <-chan time.Time) (some end, err error) {
+	err = errLost
+	for _, from := range ends {
 		select {
-		case e, ok := <-to:
-			if ok && (err != nil || e.Code == 0) {
-				first, err = e, nil
+		case e, ok := <-from:
+			if ok && e.Code == 0 {
+				return e, nil
+			}
+			if ok {
+				some, err = e, nil
 			}
 		case <-patience:
+			return some, err
 		}
 	}
-	return first, err
+	return some, err
 }
 
 // check looks at all that is stored, when everything is over, and tells.
@@ -335,6 +362,15 @@ func (c *crash) check() {
 	c.tell(sum, ledger)
 }
 
+// turn gives how long so many of a hundred inputs took at most.
+func (c *crash) turn(of100 int) time.Duration {
+	if len(c.turns) == 0 {
+		return 0
+	}
+	slices.Sort(c.turns)
+	return c.turns[(len(c.turns)-1)*of100/100].Round(time.Millisecond)
+}
+
 func (c *crash) tell(sum findings, ledger ledger) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -345,10 +381,11 @@ func (c *crash) tell(sum findings, ledger ledger) {
 	}{
 		{"replicas killed", n.kills.Load()}, {"replicas frozen for longer than a lease", n.freezes.Load()},
 		{"database stops", n.stops.Load()}, {"network cuts", n.cuts.Load()},
-		{"conversations", len(c.done)}, {"inputs", n.inputs.Load()}, {"redeliveries", n.redeliveries.Load()},
-		{"of them lost with their replica", n.lost.Load()}, {"sessions taken over by another process", ledger.takeovers},
+		{"conversations", len(c.done)}, {"inputs", len(c.turns)}, {"redeliveries", n.redeliveries.Load()},
+		{"deliveries without any answer", n.lost.Load()}, {"sessions taken over by another process", ledger.takeovers},
 		{"questions to the model", ledger.questions}, {"asked twice, the answer was lost", ledger.twice}, {"asked again for a stored answer", ledger.again},
 		{"results compared", sum.results}, {"writes", sum.writes}, {"writes begun again", sum.begun},
+		{"p50 and p95 of an input", fmt.Sprint(c.turn(50), ", ", c.turn(95))},
 		{"doubles", sum.doubles}, {"missing", sum.missing}, {"seconds", int(time.Since(c.start).Seconds())},
 	} {
 		fmt.Fprintf(w, "%s\t%v\n", row.what, row.count)
