@@ -18,6 +18,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/agent"
+	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
 )
 
@@ -39,8 +40,11 @@ type end struct {
 }
 
 // errLost is the end of a delivery without one: the replica died, or the client
-// did not wait.
-var errLost = errors.New("no answer came")
+// did not wait. errNobody is that of one which nobody took.
+var (
+	errLost   = errors.New("no answer came")
+	errNobody = errors.New("no replica is there")
+)
 
 // A replica is a process that runs turns, started again whenever it is killed.
 type replica struct {
@@ -64,27 +68,56 @@ type replicaSetup struct {
 	Base                                                  host.TenantID
 }
 
-// newSetup builds the replica program, a plain one also where the test is not,
-// and what all replicas share.
-func newSetup(t *testing.T, data string) (program string, setup replicaSetup) {
+// A kit is what replicas are made of, and what they play.
+type kit struct {
+	data    string // folder
+	runs    []model.Run
+	program string
+	setup   replicaSetup
+}
+
+// newKit builds the replica program, a plain one also where the test is not.
+func newKit(t *testing.T) kit {
 	t.Helper()
+	k := kit{data: airlineData(t)}
+	f, err := os.Open(filepath.Join(k.data, "runs.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if k.runs, err = model.ParseRuns(f); err != nil {
+		t.Fatal(err)
+	}
 	folder := t.TempDir()
-	program = filepath.Join(folder, "replica")
-	if out, err := exec.Command("go", "build", "-o", program, "./testdata/replica").CombinedOutput(); err != nil {
+	k.program = filepath.Join(folder, "replica")
+	if out, err := exec.Command("go", "build", "-o", k.program, "./testdata/replica").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	setup = replicaSetup{
+	k.setup = replicaSetup{
 		Module: filepath.Join(folder, "skill.wasm"), Manifest: filepath.Join(folder, "skill.json"), Compiled: sandboxtest.CacheDir(t),
-		Runs: filepath.Join(data, "runs.jsonl"), Ledger: filepath.Join(folder, "ledger"), Base: "airline",
+		Runs: f.Name(), Base: "airline",
 	}
 	wasm := sandboxtest.Build(t, "skills/airline")
-	write(t, setup.Module, wasm)
+	write(t, k.setup.Module, wasm)
 	manifest, err := json.Marshal(sandboxtest.Describe(t, sandboxtest.Shared(t), wasm).Manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, setup.Manifest, manifest)
-	return program, setup
+	write(t, k.setup.Manifest, manifest)
+	return k
+}
+
+// airlineData gives the folder with the recorded conversations.
+func airlineData(t *testing.T) string {
+	t.Helper()
+	folder, err := filepath.Abs("../../../shared/data/tau-airline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("the airline's data are not beside this checkout: %v", err)
+	}
+	return folder
 }
 
 func write(t *testing.T, file string, content []byte) {
@@ -97,7 +130,7 @@ func write(t *testing.T, file string, content []byte) {
 func newReplica(t *testing.T, program string, setup replicaSetup, n int) *replica {
 	t.Helper()
 	setup.Name = fmt.Sprint("replica-", n)
-	r := &replica{name: setup.Name, program: program, setup: fmt.Sprint(setup.Manifest, ".", setup.Name)}
+	r := &replica{name: setup.Name, program: program, setup: filepath.Join(t.TempDir(), setup.Name)}
 	if setup.Store[0] == 'm' {
 		setup.Store, r.cutter = through(t, setup.Store)
 	}
@@ -193,7 +226,7 @@ func (r *replica) deliver(d delivery) (<-chan end, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.ready {
-		return nil, errLost
+		return nil, errNobody
 	}
 	r.last++
 	d.N = r.last
@@ -202,7 +235,7 @@ func (r *replica) deliver(d delivery) (<-chan end, error) {
 		return nil, err
 	}
 	if _, err := r.input.Write(append(line, '\n')); err != nil {
-		return nil, errLost
+		return nil, errNobody
 	}
 	e := make(chan end, 1)
 	r.waiting[d.N] = e

@@ -13,11 +13,11 @@ import (
 
 func TestStressKilledReplicasDoWhatWasRecordedOnce(t *testing.T) {
 	server := statetest.Start(t)
-	newCrash(t, disaster{seed: 7, replicas: 2, kills: 300, clients: 6}, server.Database(t), server).run()
+	newCrash(t, newKit(t), disaster{seed: 7, replicas: 2, kills: 300, clients: 6}, server.Database(t), server).run()
 }
 
 func TestStressAKilledProcessOnAFileDoesWhatWasRecordedOnce(t *testing.T) {
-	newCrash(t, disaster{seed: 7, replicas: 1, kills: 100, clients: 6}, filepath.Join(t.TempDir(), "store.db"), nil).run()
+	newCrash(t, newKit(t), disaster{seed: 7, replicas: 1, kills: 100, clients: 6}, filepath.Join(t.TempDir(), "store.db"), nil).run()
 }
 
 // 500 conversations at once on two replicas and one database, many of whose
@@ -25,7 +25,7 @@ func TestStressAKilledProcessOnAFileDoesWhatWasRecordedOnce(t *testing.T) {
 // turn that runs elsewhere keeps an input from its answer.
 func TestStressFiveHundredConversationsAtOnceAreAsRecorded(t *testing.T) {
 	server := statetest.Start(t)
-	c := newCrash(t, disaster{seed: 7, replicas: 2, lasts: time.Minute, clients: 500}, server.Database(t), server)
+	c := newCrash(t, newKit(t), disaster{seed: 7, replicas: 2, lasts: time.Minute, clients: 500}, server.Database(t), server)
 	c.run()
 	for code, n := range c.codes {
 		if code != abi.Busy {
