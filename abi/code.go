@@ -15,6 +15,7 @@ const (
 	InFlight        Code = 1006 // the same write is running elsewhere
 	OutcomeUnknown  Code = 1007 // the same write began and its end was never seen
 	Cancelled       Code = 1008 // the caller went away or stopped the turn
+	Circling        Code = 1009 // repeated again after the breaker's warning; the turn stops
 )
 
 // Business (3xxx). 3100 to 3999 belong to the skills.

@@ -66,7 +66,7 @@ func Codes() []Row {
 		{Rejected, "rejected by user", "the user was asked and said no", TellModel,
 			"The user said no. Do not repeat it; ask what they want instead.", "You rejected this.", "您已拒绝该操作。"},
 		{BreakerOpen, "breaker open", "calls were repeated without progress", TellModel,
-			"You repeated yourself without progress. Stop, and do something else or ask the user.", "The assistant was going round in circles and was stopped.", "助手陷入重复，已停止。"},
+			"You repeated yourself without progress. Stop, and do something else or ask the user.", "The assistant repeated itself; the repeated step was not run.", "助手重复操作，该步骤未执行。"},
 		{OverBudget, "over budget", "steps, tokens, money or calls of this task are used up", Stop,
 			"The budget is used up. Sum up what is done and what is left.", "The budget of this task is used up.", "本任务预算已用完。"},
 		{InFlight, "in flight", "the same write is running elsewhere", TellModel,
@@ -75,6 +75,8 @@ func Codes() []Row {
 			"It is not known whether this was done. Do not repeat it; ask the user to look.", "It is not certain whether this was done. Please check.", "无法确定该操作是否已完成，请核实。"},
 		{Cancelled, "cancelled", "the caller went away or stopped the turn", Stop,
 			"The user stopped this.", "Stopped.", "已停止。"},
+		{Circling, "circling", "calls were repeated again after the breaker's warning", Stop,
+			"You went on repeating yourself, and the turn was stopped. Do not go on; say what is done and what is not.", "The assistant was going round in circles and was stopped.", "助手陷入重复，已停止。"},
 
 		{Refused, "refused", "the business says no", TellModel,
 			"Try another way within the rules, or tell the user why not.", "The shop refused this.", "业务拒绝了该操作。"},

@@ -4,7 +4,7 @@
 //
 // Both sides build on it. The sdk compiles it into guests, so it imports the
 // standard library, abi/wire and abi/wording only, keeps no state, and in a
-// guest links neither fmt nor encoding/json. Version 1 only ever grows: a field
+// guest links neither fmt nor encoding/json nor time. Version 1 only ever grows: a field
 // or a code may be added, none changes its meaning. The vectors in testdata/
 // are read by the tests of both sides.
 //

@@ -1,7 +1,6 @@
 package abi
 
 import (
-	"encoding/binary"
 	"errors"
 
 	"github.com/sluicehq/sluice/abi/wire"
@@ -69,11 +68,11 @@ func (p Page) Encode() []byte {
 	for _, e := range p.Entries {
 		size += 8 + len(e.Key) + len(e.Value)
 	}
-	b := binary.LittleEndian.AppendUint32(make([]byte, 0, size), uint32(len(p.Entries)))
+	b := appendUint32(make([]byte, 0, size), uint32(len(p.Entries)))
 	for _, e := range p.Entries {
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(e.Key)))
+		b = appendUint32(b, uint32(len(e.Key)))
 		b = append(b, e.Key...)
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(e.Value)))
+		b = appendUint32(b, uint32(len(e.Value)))
 		b = append(b, e.Value...)
 	}
 	return append(b, p.After...)
@@ -123,7 +122,7 @@ func (r HTTPResponse) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(head)+len(r.Body)), uint32(len(head)))
+	b := appendUint32(make([]byte, 0, 4+len(head)+len(r.Body)), uint32(len(head)))
 	return append(append(b, head...), r.Body...), nil
 }
 
@@ -236,5 +235,11 @@ func cutUint32(b []byte) (uint32, []byte, bool) {
 	if len(b) < 4 {
 		return 0, b, false
 	}
-	return binary.LittleEndian.Uint32(b), b[4:], true
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, b[4:], true
+}
+
+// appendUint32 appends a number, little endian. Package encoding/binary would
+// set itself up in every guest.
+func appendUint32(b []byte, n uint32) []byte {
+	return append(b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
 }

@@ -1,35 +1,12 @@
 package abi
 
-import "time"
-
-// An Invocation is the input of sluice_invoke and sluice_check: one tool call.
-type Invocation struct {
-	ABI   int                   `json:"abi"`
-	Tool  string                `json:"tool"`
-	Args  RawMessage            `json:"args"`
-	Call  CallInfo              `json:"call"`
-	State map[string]RawMessage `json:"state,omitempty"` // the state keys that the manifest may read
-	Facts map[string]RawMessage `json:"facts,omitempty"` // the tool's declared facts
-}
-
-// CallInfo is what a guest may know about the call that it serves.
-type CallInfo struct {
-	ID      string    `json:"id"`
-	Key     string    `json:"key,omitempty"` // idempotency key; empty for a read
-	Attempt int       `json:"attempt"`       // from 1; a retry keeps ID and Key
-	Now     time.Time `json:"now"`           // the host's clock at the call's start, UTC
-	Tenant  string    `json:"tenant"`
-	Live    string    `json:"live,omitempty"`
-	Locale  string    `json:"locale,omitempty"` // BCP 47, such as zh-CN
-}
-
 // A Reply is the output of sluice_invoke. Exactly one of Data and Problem is
 // meant: Data where OK is true, Problem where it is false.
 type Reply struct {
 	OK      bool       `json:"ok"`
 	Data    RawMessage `json:"data,omitempty"`
 	State   RawMessage `json:"state,omitempty"`   // JSON merge patch (RFC 7396) of state keys that the manifest may write
-	Action  RawMessage `json:"action,omitempty"`  // for sluice_reduce, in place of State
+	Action  RawMessage `json:"action,omitempty"`  // any JSON but null, for sluice_reduce; in place of State
 	Preview string     `json:"preview,omitempty"` // one line for the model
 	Problem *Problem   `json:"problem,omitempty"`
 }
@@ -42,8 +19,13 @@ type Verdict struct {
 	Problem *Problem `json:"problem,omitempty"` // refuses the call
 }
 
-// A Reduction is the input of sluice_reduce; its output is the new state of
-// the same keys, as one JSON object.
+// A Reduction is the input of sluice_reduce: the state keys of the session that
+// the manifest may read or write, as far as they exist, and one tool's action.
+// Its output is one JSON object with the new values of keys that the manifest
+// may write: a key that it leaves out stays as it is, and null removes one.
+// Equal input must give equal output; a reducer has no clock, no chance and no
+// host functions but logs. One that refuses the action returns non-zero with a
+// Problem, as JSON, as Extism's error.
 type Reduction struct {
 	ABI    int                   `json:"abi"`
 	State  map[string]RawMessage `json:"state"`

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sluicehq/sluice/abi/wire"
 )
@@ -33,17 +32,17 @@ const PageBytes = 64 * KiB
 // DefaultLimits are generous for a business call in Go, whose runtime alone
 // needs about 3 MiB of memory and 2 M instructions.
 func DefaultLimits() Limits {
-	return Limits{Fuel: 50_000_000, Memory: 32 * MiB, Deadline: Duration(2 * time.Second), Input: MiB, Output: 4 * MiB, Logs: 64 * KiB}
+	return Limits{Fuel: 50_000_000, Memory: 32 * MiB, Deadline: 2 * Second, Input: MiB, Output: 4 * MiB, Logs: 64 * KiB}
 }
 
 // CeilingLimits are what no manifest may exceed: a core for some seconds, and
 // a memory of which a replica can hold several.
 func CeilingLimits() Limits {
-	return Limits{Fuel: 5_000_000_000, Memory: 512 * MiB, Deadline: Duration(60 * time.Second), Input: 16 * MiB, Output: 64 * MiB, Logs: MiB}
+	return Limits{Fuel: 5_000_000_000, Memory: 512 * MiB, Deadline: Minute, Input: 16 * MiB, Output: 64 * MiB, Logs: MiB}
 }
 
 // Bounds of one module. The first is what a host takes without a setting, the
-// second what a setting may raise it to; a Go skill is 3 to 4 MiB.
+// second what a setting may raise it to; a Go skill is 2.5 to 4 MB.
 const (
 	ModuleBytesDefault = 16 * MiB
 	ModuleBytesCeiling = 64 * MiB
@@ -160,11 +159,52 @@ func ParseSize(text string) (Size, error) {
 // MarshalJSON writes the size as text.
 func (s Size) MarshalJSON() ([]byte, error) { return wire.AppendText(nil, s.String()), nil }
 
-// A Duration is a time span, written as Go does: "2s", "250ms".
-type Duration time.Duration
+// A Duration is a time span in nanoseconds, as a time.Duration is, which a guest
+// does without. It is written as Go does: "2s", "250ms".
+type Duration int64
+
+// Units of Duration.
+const (
+	Millisecond Duration = 1_000_000
+	Second               = 1000 * Millisecond
+	Minute               = 60 * Second
+)
 
 // String gives the duration as Go writes it.
-func (d Duration) String() string { return time.Duration(d).String() }
+func (d Duration) String() string {
+	sign, n := "", uint64(d)
+	if d < 0 {
+		sign, n = "-", -n
+	}
+	switch {
+	case n == 0:
+		return "0s"
+	case n < 1_000:
+		return sign + strconv.FormatUint(n, 10) + "ns"
+	case n < uint64(Millisecond):
+		return sign + inUnits(n, 3) + "µs"
+	case n < uint64(Second):
+		return sign + inUnits(n, 6) + "ms"
+	}
+	minutes, text := n/uint64(Minute), inUnits(n%uint64(Minute), 9)+"s"
+	if minutes > 0 {
+		text = strconv.FormatUint(minutes%60, 10) + "m" + text
+	}
+	if hours := minutes / 60; hours > 0 {
+		text = strconv.FormatUint(hours, 10) + "h" + text
+	}
+	return sign + text
+}
+
+// inUnits writes n in a unit that is a power of ten larger than one.
+func inUnits(n uint64, power int) string {
+	digits := strconv.FormatUint(n, 10)
+	for len(digits) <= power {
+		digits = "0" + digits
+	}
+	point := len(digits) - power
+	return strings.TrimSuffix(digits[:point]+"."+strings.TrimRight(digits[point:], "0"), ".")
+}
 
 // MarshalJSON writes the duration as text.
 func (d Duration) MarshalJSON() ([]byte, error) { return wire.AppendText(nil, d.String()), nil }

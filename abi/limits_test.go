@@ -142,3 +142,13 @@ func TestEveryLimitAboveItsCeilingIsNamed(t *testing.T) {
 		t.Errorf("got %q", over)
 	}
 }
+
+func TestADurationIsWrittenAsPackageTimeWritesIt(t *testing.T) {
+	for _, n := range []int64{0, 1, -1, 999, 1000, 1001, 1500, 999_999, 1_000_000, 1_000_001, 250_000_000, 999_999_999, 1_000_000_000, 1_500_000_000, 59_999_999_999, 60_000_000_000, 61_000_000_001, 3_600_000_000_000, 3_661_500_000_000, 360_000_000_000_000, 1<<63 - 1, -1 << 63} {
+		for _, n := range []int64{n, -n, n + 7, n * 3} {
+			if got, want := abi.Duration(n).String(), time.Duration(n).String(); got != want {
+				t.Errorf("%d: %s, want %s", n, got, want)
+			}
+		}
+	}
+}

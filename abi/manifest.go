@@ -67,6 +67,7 @@ type Manifest struct {
 	Size         int64        `json:"size,omitempty"`        // of the module, bytes; written by publish
 	Guide        string       `json:"guide,omitempty"`       // file name of longer instructions for the model
 	ABI          int          `json:"abi"`
+	Reducer      bool         `json:"reducer,omitempty"` // the module's sluice_reduce makes the state from its tools' actions
 	Limits       Limits       `json:"limits,omitzero"`
 	Capabilities Capabilities `json:"capabilities,omitzero"`
 	Tools        []Tool       `json:"tools"`

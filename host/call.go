@@ -12,6 +12,7 @@ import (
 type Call struct {
 	ID      CallID
 	Session SessionRef
+	Fence   Fence // of the session's lease that the caller has
 	Live    LiveID
 	Locale  string // of the user, BCP 47
 	Tool    string // as the model named it
@@ -20,6 +21,23 @@ type Call struct {
 	Input   int    // ordinal of the user input that the call serves, from 1
 	Ordinal int    // earlier successes of the same tool and arguments for that input
 
+	// Recent are the session's calls with a result before the model's answer
+	// that asks for this one, oldest first; the last few are looked at. Round is
+	// the ordinal of that answer, and Trips how many calls of this turn the loop
+	// breaker has cut off before. Resumed says that the host itself asks again.
+	Recent  []Past
+	Round   int
+	Trips   int
+	Resumed bool
+
+	// Budgets are those of the turn, the task, the session and the live, as far
+	// as there are bounds: a call that is more than one of them has left is
+	// refused. Whoever makes the call counts it in them.
+	Budgets []Budget
+
+	// Mode is the session's: it can only raise the tier of writes.
+	Mode Mode
+
 	// Timeout shrinks the deadline that the skill's limits give to each attempt;
 	// 0, and more than that deadline, leave it.
 	Timeout time.Duration
@@ -27,7 +45,22 @@ type Call struct {
 	// Progress gets the call's reports while it runs, some each second at most;
 	// nil drops them. It must not block.
 	Progress func(abi.ProgressReport)
+
+	// Notice gets the words for the user about a call of the tier soft-gate that
+	// is about to run; nil drops them. It must not block.
+	Notice func(words string)
 }
+
+// A Mode says how much a session's user lets the assistant do by itself. Any
+// other word counts as the strictest.
+type Mode string
+
+// Modes, mildest first. Reads are exempt.
+const (
+	ModeAuto    Mode = "auto"    // what the tiers say; the default
+	ModeSuggest Mode = "suggest" // every write is asked for
+	ModeNever   Mode = "never"   // no write runs
+)
 
 // A Status says how a call ended.
 type Status string
@@ -67,6 +100,8 @@ type Outcome struct {
 	Tier     abi.Tier        `json:"tier,omitempty"`    // as the gate decided
 	Status   Status          `json:"status"`
 	Data     json.RawMessage `json:"data,omitempty"`
+	Blob     *BlobRef        `json:"blob,omitempty"` // where all of the data lies, if a model does not see it whole
+	Cut      bool            `json:"cut,omitempty"`  // Data is a shorter form; all of it is only in Blob
 	Preview  string          `json:"preview,omitempty"`
 	Problem  *abi.Problem    `json:"problem,omitempty"`
 	Key      Key             `json:"key,omitempty"`
@@ -74,6 +109,13 @@ type Outcome struct {
 	Repairs  []string        `json:"repairs,omitempty"`  // what the host mended in the arguments
 	Replayed bool            `json:"replayed,omitempty"` // the stored outcome of an earlier delivery
 	Usage    Usage           `json:"usage"`
+}
+
+// A BlobRef names a blob of the call's session, and says what it is.
+type BlobRef struct {
+	ID   string `json:"id"`
+	Size int64  `json:"size"` // bytes
+	abi.BlobInfo
 }
 
 // OK reports whether the tool ran and its result is kept.

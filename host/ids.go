@@ -24,6 +24,12 @@ type (
 	Key       string // the idempotency key of one write: a UUID
 )
 
+// A Fence is the number of one lease on a session: the right to run its turns.
+// Each lease gets a greater one than all before it, and the store refuses a
+// write that comes with another than the newest. The zero Fence is that of a
+// caller who works without a lease.
+type Fence int64
+
 // MaxIDBytes bounds every id: four of them and a key fit one index entry of
 // every supported database.
 const MaxIDBytes = 128

@@ -18,6 +18,8 @@ const (
 	RecordRetry     RecordKind = "retry"     // an attempt failed and another follows
 	RecordNotice    RecordKind = "notice"    // the user was told something
 	RecordRelease   RecordKind = "release"   // a release was loaded or refused
+	RecordEvent     RecordKind = "event"     // the business told something, such as a live's start
+	RecordState     RecordKind = "state"     // the session's state was changed outside of its calls
 )
 
 // A Record is one entry of the audit log. Seq and Time are given by the store.

@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"reflect"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/wire"
@@ -29,8 +28,8 @@ func (c Call) Key() string { return c.invocation.Call.Key }
 func (c Call) Attempt() int { return c.invocation.Call.Attempt }
 
 // Now gives the host's clock at the call's start, in UTC. It does not move
-// during the call.
-func (c Call) Now() time.Time { return c.invocation.Call.Now.time() }
+// during the call. Package sdk/clock gives it as a time.Time.
+func (c Call) Now() Instant { return c.invocation.Call.Now }
 
 // Tenant gives the id of the merchant or organisation that is served.
 func (c Call) Tenant() string { return c.invocation.Call.Tenant }
@@ -61,16 +60,20 @@ type Result[T any] struct {
 	Data    T
 	Preview string         // one line for the model, where the data is long
 	State   map[string]any // a merge patch (RFC 7396) of state keys that the skill declares it writes
+	Action  any            // for the skill's reducer, in place of State; see Reduce
 }
 
 func (Result[T]) dataType() reflect.Type { return reflect.TypeFor[T]() }
 
 func (r Result[T]) parts() (any, string, map[string]any) { return r.Data, r.Preview, r.State }
 
+func (r Result[T]) action() any { return r.Action }
+
 // wrapped is implemented by every Result.
 type wrapped interface {
 	dataType() reflect.Type
 	parts() (data any, preview string, state map[string]any)
+	action() any
 }
 
 // dataType gives the type of the data that a handler with this result gives.
@@ -85,6 +88,11 @@ func dataType[Out any]() reflect.Type {
 // Logf writes one line to the skill's log, which operators read and the model
 // never sees. The host cuts the log of a call at its limit (64 KiB by default).
 func Logf(c Call, format string, args ...any) { log(c, wording.Sprintf(format, args...)) }
+
+// Textf fills the arguments into a format, as Refuse and Logf do: what
+// fmt.Sprintf gives but for forms that no message needs, without the 0.4 MB that
+// fmt is of a module.
+func Textf(format string, args ...any) string { return wording.Sprintf(format, args...) }
 
 func decodeValue(what string, b abi.RawMessage, into any) (bool, error) {
 	if len(b) == 0 {

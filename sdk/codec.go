@@ -3,7 +3,6 @@ package sdk
 import (
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/wire"
@@ -38,10 +37,13 @@ func argsProblem(err error) *abi.Problem {
 	}
 	for inner := err; inner != nil; inner = unwrap(inner) {
 		switch inner := inner.(type) {
-		case *time.ParseError:
-			return abi.NewProblem(abi.BadValue, "%.*q is not a time; write one such as 2026-01-15T12:00:00Z", maxEcho, strings.Trim(inner.Value, `"`))
+		case *InstantError:
+			return abi.NewProblem(abi.BadValue, "%s", inner.Error())
 		case *wire.UnknownFieldError:
 			return unknownField(inner.Name)
+		}
+		if value, ok := wire.AsTimeError(inner); ok {
+			return abi.NewProblem(abi.BadValue, "%s", (&InstantError{strings.Trim(value, `"`)}).Error())
 		}
 	}
 	return abi.NewProblem(abi.BadArguments, "the arguments cannot be read: %.*s", maxEcho, err.Error())

@@ -40,7 +40,8 @@ type skill struct {
 	count       int // how often Skill was called
 	manifest    abi.Manifest
 	tools       []*tool
-	description string         // the manifest as JSON, once it is made
+	description string // the manifest as JSON, once it is made
+	reducer     reducer
 	kept        []reflect.Type // what is in the store and the state, where there are no examples to tell
 }
 

@@ -15,7 +15,7 @@ func (s *skill) describe() ([]byte, error) {
 		return []byte(s.description), nil
 	}
 	m := s.manifest
-	faults := s.faults()
+	faults := append(s.faults(), s.reducer.describe(&m)...)
 	for _, t := range s.tools {
 		described, wrong := t.describe(s)
 		faults = append(faults, wrong...)

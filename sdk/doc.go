@@ -45,15 +45,19 @@
 //
 // The skill is compiled twice: the first module describes itself, and the
 // second has that description as a constant and none of the code and data that
-// make it. Compiled plainly, a skill works too, and is about 0.15 MB larger:
+// make it. It is then packed: what Go's linker stores and a rule gives, a start
+// function makes. Compiled plainly, a skill works too, and is about 0.5 MB
+// larger:
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -buildvcs=false -ldflags='-s -w' -o skill.wasm .
 //
 // The same code builds and is tested natively: see package sdk/skilltest,
 // which runs handlers and examples in memory under the limits of the host.
 //
-// A module of a small skill has about 3.0 MB. Fmt, encoding/json, os and what
-// else a skill imports come on top: the sdk uses none of them.
+// A module of a small skill has about 2.5 MB. Fmt, encoding/json, time, os and
+// what else a skill imports come on top: the sdk uses none of them. A time is
+// an Instant, in types as well as the call's Now; package sdk/clock leads to
+// time.Time, which types may hold, too.
 //
 // # Types and tags
 //
@@ -86,6 +90,14 @@
 // tried again: its text goes to the log, never to the model. A panic is
 // answered as a trap, and ends the skill's use in the conversation. Nothing
 // that a call wrote is kept unless it succeeds.
+//
+// # The session's state
+//
+// A handler reads what the host sent along by StateOf, and changes it by its
+// Result: with a merge patch in State, or with an Action, out of which the
+// skill's reducer makes the new state; see Reduce. An action is the better form
+// where the new value follows from the old one: the reducer gets the state as it
+// is when the call is kept, and the host can show how a state came about.
 //
 // # Host functions
 //

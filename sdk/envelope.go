@@ -8,10 +8,9 @@ import (
 )
 
 // The envelopes are read and written by hand: they are in every call, and
-// package time's own reading of JSON would be in every module.
+// package time would be in every module.
 
-// An invocation is an abi.Invocation as the sdk keeps it. A handler's type
-// leads to it, and so would lead to all methods of a time.Time in it.
+// An invocation is an abi.Invocation as the sdk keeps it.
 type invocation struct {
 	ABI          int
 	Tool         string
@@ -24,7 +23,7 @@ type invocation struct {
 type callInfo struct {
 	ID, Key, Tenant, Live, Locale string
 	Attempt                       int
-	Now                           instant
+	Now                           Instant
 }
 
 // readInvocation reads an abi.Invocation as encoding/json would: names in any
@@ -64,7 +63,7 @@ func readCall(call *callInfo, b []byte) bool {
 		case wire.Named(name, "attempt"):
 			return readInt(&call.Attempt, value)
 		case wire.Named(name, "now"):
-			return readTime(&call.Now, value)
+			return readInstant(&call.Now, value)
 		case wire.Named(name, "tenant"):
 			return readText(&call.Tenant, value)
 		case wire.Named(name, "live"):
@@ -143,7 +142,9 @@ const replySpace = 512
 func success(out any) ([]byte, error) {
 	var preview string
 	var state map[string]any
+	var action any
 	if w, ok := out.(wrapped); ok {
+		action = w.action()
 		out, preview, state = w.parts()
 	}
 	b, err := wire.Append(append(make([]byte, 0, replySpace), `{"ok":true,"data":`...), out)
@@ -152,6 +153,11 @@ func success(out any) ([]byte, error) {
 	}
 	if len(state) > 0 {
 		if b, err = wire.Append(append(b, `,"state":`...), state); err != nil {
+			return nil, err
+		}
+	}
+	if action != nil {
+		if b, err = wire.Append(append(b, `,"action":`...), action); err != nil {
 			return nil, err
 		}
 	}

@@ -1,155 +1,137 @@
 package sdk
 
 import (
-	"time"
+	"strconv"
+	"strings"
 
 	"github.com/sluicehq/sluice/abi/wire"
 )
 
-// An instant is a time.Time. The zero value is none.
-type instant struct {
-	seconds int64 // since 1970
-	nanos   int
-	set     bool
+// An Instant is a moment in UTC, to the nanosecond, without what package time
+// knows of calendars and zones, which is 0.2 MB of a module. Instants may be
+// compared by ==. The zero value is the one of time.Time, 0001-01-01 00:00. As
+// JSON it is what a time.Time in UTC is. See package sdk/clock for time.Time.
+type Instant struct {
+	seconds int64 // since the zero value
+	nanos   int32
 }
 
-func (i instant) time() time.Time {
-	if !i.set {
-		return time.Time{}
+// unixEpoch is 1970-01-01 in seconds since the zero value.
+const unixEpoch = 719162 * secondsOfDay
+
+const secondsOfDay = 24 * 60 * 60
+
+// Unix gives the instant so long after 1970-01-01 00:00. Nanoseconds are 0 to
+// 999,999,999.
+func Unix(seconds int64, nanoseconds int) Instant {
+	return Instant{seconds + unixEpoch, int32(nanoseconds)}
+}
+
+// ParseInstant reads a text of RFC 3339, such as 2026-01-15T12:00:00+08:00. The
+// error is an *InstantError.
+func ParseInstant(text string) (Instant, error) {
+	i, ok := parseInstant(text)
+	if !ok {
+		return Instant{}, &InstantError{text}
 	}
-	return time.Unix(i.seconds, int64(i.nanos)).UTC()
+	return i, nil
 }
 
-// readTime reads a time of RFC 3339 as time.Time does, and gives it in UTC.
-func readTime(to *instant, b []byte) bool {
+// Unix gives the seconds since 1970-01-01 00:00.
+func (i Instant) Unix() int64 { return i.seconds - unixEpoch }
+
+// Nanosecond gives the nanoseconds of the second.
+func (i Instant) Nanosecond() int { return int(i.nanos) }
+
+// IsZero reports whether it is the zero value.
+func (i Instant) IsZero() bool { return i == Instant{} }
+
+// Add gives the instant so many seconds later.
+func (i Instant) Add(seconds int64) Instant { return Instant{i.seconds + seconds, i.nanos} }
+
+// Before reports whether it is earlier than another.
+func (i Instant) Before(other Instant) bool {
+	return i.seconds < other.seconds || i.seconds == other.seconds && i.nanos < other.nanos
+}
+
+// String gives the text of RFC 3339, such as 2026-01-15T12:00:00.25Z.
+func (i Instant) String() string {
+	days, second := i.seconds/secondsOfDay, i.seconds%secondsOfDay
+	if second < 0 {
+		days, second = days-1, second+secondsOfDay
+	}
+	year, month, day := dateOf(days)
+	text := padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) +
+		"T" + padded(second/3600, 2) + ":" + padded(second/60%60, 2) + ":" + padded(second%60, 2)
+	if i.nanos != 0 {
+		text += "." + strings.TrimRight(padded(int64(i.nanos), 9), "0")
+	}
+	return text + "Z"
+}
+
+func padded(n int64, digits int) string {
+	text := strconv.FormatInt(n, 10)
+	for len(text) < digits {
+		text = "0" + text
+	}
+	return text
+}
+
+// What a text of RFC 3339 can say, in seconds since the zero value: from the
+// year 0 to the end of the year 9999.
+const firstSecond, lastSecond = -366 * secondsOfDay, 3652059*secondsOfDay - 1
+
+// MarshalJSON writes the text of RFC 3339. A year that has not four digits is
+// an error.
+func (i Instant) MarshalJSON() ([]byte, error) {
+	if i.seconds < firstSecond || i.seconds > lastSecond {
+		return nil, &InstantError{i.String()}
+	}
+	return []byte(`"` + i.String() + `"`), nil
+}
+
+// UnmarshalJSON reads what a time.Time reads, and gives it in UTC. The error is
+// an *InstantError.
+func (i *Instant) UnmarshalJSON(b []byte) error {
+	if wire.Valid(b) && readInstant(i, b) {
+		return nil
+	}
+	return &InstantError{strings.Trim(string(b), `"`)}
+}
+
+// An InstantError is a text that is no instant.
+type InstantError struct{ Value string }
+
+// Error says what would be one.
+func (e *InstantError) Error() string {
+	return quote(clip(e.Value)) + " is not a time; write one such as 2026-01-15T12:00:00Z"
+}
+
+// readInstant reads a JSON value that is Valid.
+func readInstant(to *Instant, b []byte) bool {
 	switch wire.KindOf(b) {
 	case wire.Null:
 		return true
 	case wire.Text:
-		t, ok := parseTime(string(b[1 : len(b)-1]))
+		t, ok := parseInstant(string(b[1 : len(b)-1]))
 		*to = t
 		return ok
 	}
 	return false
 }
 
-// parseTime reads such as 2026-01-15T12:00:00.5+08:00. Like package time it
+// parseInstant reads such as 2026-01-15T12:00:00.5+08:00. Like package time it
 // also takes an hour of one digit, a comma for the point, and offsets of 24
 // hours and 60 minutes.
-func parseTime(text string) (instant, bool) {
+func parseInstant(text string) (Instant, bool) {
 	c := cursor{rest: text}
 	year, month, day := c.digits(4), c.after('-', 2), c.after('-', 2)
 	hour, minute, second := c.hour(), c.after(':', 2), c.after(':', 2)
 	nanos := c.fraction()
 	offset := c.zone()
 	if c.bad || c.rest != "" || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59 {
-		return instant{}, false
+		return Instant{}, false
 	}
-	seconds := ((daysSince1970(year, month, day)*24+int64(hour))*60+int64(minute))*60 + int64(second)
-	return instant{seconds - offset, nanos, true}, true
-}
-
-// daysSince1970 counts the days of the proleptic Gregorian calendar, in years
-// that begin in March, so that a leap day is the last. Package time would do,
-// with all that it knows of time zones.
-func daysSince1970(year, month, day int) int64 {
-	const before = 719468 // days from March 1 of the year 0
-	if month < 3 {
-		year, month = year-1, month+12
-	}
-	era := year / 400 // the year is at least -1
-	if year < 0 {
-		era = -1
-	}
-	inEra := year - era*400
-	inYear := (153*(month-3)+2)/5 + day - 1
-	return int64(era*146097 + inEra*365 + inEra/4 - inEra/100 + inYear - before)
-}
-
-func daysIn(year, month int) int {
-	switch month {
-	case 4, 6, 9, 11:
-		return 30
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	}
-	return 31
-}
-
-// A cursor reads a text from its start. After something unexpected it is bad.
-type cursor struct {
-	rest string
-	bad  bool
-}
-
-func (c *cursor) take() byte {
-	if c.rest == "" {
-		c.bad = true
-		return 0
-	}
-	b := c.rest[0]
-	c.rest = c.rest[1:]
-	return b
-}
-
-func (c *cursor) digits(count int) int {
-	n := 0
-	for range count {
-		b := c.take() - '0'
-		c.bad = c.bad || b > 9
-		n = n*10 + int(b)
-	}
-	return n
-}
-
-// after reads a separator and so many digits.
-func (c *cursor) after(separator byte, count int) int {
-	c.bad = c.take() != separator || c.bad
-	return c.digits(count)
-}
-
-func (c *cursor) hour() int {
-	if len(c.rest) > 2 && c.rest[2] == ':' {
-		return c.after('T', 1)
-	}
-	return c.after('T', 2)
-}
-
-// fraction reads a second's fraction, if there is one; of the digits after the
-// ninth it takes no notice.
-func (c *cursor) fraction() int {
-	if c.rest == "" || c.rest[0] != '.' && c.rest[0] != ',' {
-		return 0
-	}
-	c.take()
-	nanos, unit := 0, int(time.Second)
-	for ok := false; ; ok = true {
-		if c.rest == "" || c.rest[0]-'0' > 9 {
-			c.bad = c.bad || !ok
-			return nanos
-		}
-		unit /= 10
-		nanos += c.digits(1) * unit
-	}
-}
-
-// zone reads Z or an offset from UTC.
-// It gives the offset in seconds.
-func (c *cursor) zone() int64 {
-	sign := int64(1)
-	switch c.take() {
-	case 'Z':
-		return 0
-	case '-':
-		sign = -1
-	case '+':
-	default:
-		c.bad = true
-	}
-	hours, minutes := c.digits(2), c.after(':', 2)
-	c.bad = c.bad || hours > 24 || minutes > 60
-	return sign * int64(hours*60+minutes) * 60
+	seconds := ((daysBefore(year, month, day)*24+int64(hour))*60+int64(minute))*60 + int64(second)
+	return Instant{seconds - offset, int32(nanos)}, true
 }

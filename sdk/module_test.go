@@ -89,6 +89,19 @@ func TestAModuleAnswersAsTheSameCodeDoesNatively(t *testing.T) {
 			}
 		})
 	}
+	for _, tt := range reduceCases() {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newShelf()
+			code, output, err := g.call(t, s, abi.ExportReduce, tt.input)
+			var p abi.Problem
+			if err != nil && json.Unmarshal([]byte(err.Error()), &p) != nil {
+				t.Fatal(err)
+			}
+			if (code == 0) != (tt.code == 0) || string(output) != tt.output || p.Code != tt.code || !strings.Contains(s.log.String(), tt.log) {
+				t.Errorf("exit %d, output %s, %v, log %q; want %s, code %d", code, output, err, s.log.String(), tt.output, tt.code)
+			}
+		})
+	}
 	want, err := sdk.Describe()
 	if err != nil {
 		t.Fatal(err)

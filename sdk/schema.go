@@ -115,7 +115,7 @@ func is(t reflect.Type, pkg, name string) bool { return t.Name() == name && t.Pk
 
 func (w *schemaWriter) of(t reflect.Type) (*schema, error) {
 	switch {
-	case is(t, "time", "Time"):
+	case is(t, "time", "Time") || t == reflect.TypeFor[Instant]():
 		return &schema{Type: "string", Format: "date-time"}, nil
 	case is(t, "encoding/json", "RawMessage"):
 		return &schema{}, nil

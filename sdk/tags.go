@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluicehq/sluice/abi/value"
 	"github.com/sluicehq/sluice/abi/wire"
 )
 
@@ -157,5 +158,5 @@ func setText(v reflect.Value, text string) error {
 	if scalar(v.Kind()) == "" {
 		return errors.New("the field is not a single value")
 	}
-	return wire.Unmarshal([]byte(text), v.Addr().Interface())
+	return wire.Unmarshal([]byte(text), value.Interface(v.Addr()))
 }

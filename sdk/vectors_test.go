@@ -27,7 +27,7 @@ func TestGuestReadsTheInvocationsOfTheContract(t *testing.T) {
 	s.declare("test.vectors", "1.0.0", "Says what it sees.", nil)
 	for _, name := range []string{"set_price", "quote"} {
 		s.add(newTool(name, func(c Call, args map[string]json.RawMessage) (json.RawMessage, error) {
-			info := abi.CallInfo{ID: c.ID(), Key: c.Key(), Attempt: c.Attempt(), Now: c.Now(), Tenant: c.Tenant(), Live: c.Live(), Locale: c.Locale()}
+			info := abi.CallInfo{ID: c.ID(), Key: c.Key(), Attempt: c.Attempt(), Now: timeOf(c.Now()), Tenant: c.Tenant(), Live: c.Live(), Locale: c.Locale()}
 			raw, err := json.Marshal(seen{args, info, c.invocation.State, c.invocation.Facts})
 			return raw, err
 		}, nil))

@@ -26,7 +26,7 @@ func pricingEnv() Env {
 		Now:   time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC),
 		State: map[string]json.RawMessage{"live.products": json.RawMessage(`["1001","1002"]`)},
 		Facts: map[string]json.RawMessage{"price": json.RawMessage(`100`)},
-		Last:  func(_, _ string) *LastCall { return nil },
+		Last:  func(_, _ string) (*LastCall, error) { return nil, nil },
 	}
 }
 

@@ -6,7 +6,8 @@
 // tools, and the CEL expressions over args, state, facts, session, user, live,
 // tenant, now and last(tool, target). It does no I/O but reading the given
 // file system while loading, keeps no state, and a compiled Skill is safe for
-// concurrent use.
+// concurrent use. An operator's policy.yaml (policy.schema.json), whose red
+// lines are such expressions over the calls of any tool, is read here, too.
 //
 // # Life of a manifest
 //

@@ -1,9 +1,9 @@
 package manifest
 
 import (
+	"bytes"
 	_ "embed"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -17,16 +17,19 @@ var documentSchema []byte
 func Schema() []byte { return slices.Clone(documentSchema) }
 
 // documentForm is the compiled schema of skill.yaml; it never changes.
-var documentForm = sync.OnceValue(func() *validator {
+var documentForm = sync.OnceValue(func() *validator { return compileForm("skill.schema.json", documentSchema) })
+
+// compileForm compiles the schema of a whole file of ours.
+func compileForm(name string, schema []byte) *validator {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
 	c.ExtractAnnotations = true
-	if err := c.AddResource(schemaBase+"skill.schema.json", strings.NewReader(string(documentSchema))); err != nil {
-		panic("BUG: skill.schema.json: " + err.Error())
+	if err := c.AddResource(schemaBase+name, bytes.NewReader(schema)); err != nil {
+		panic("BUG: " + name + ": " + err.Error())
 	}
-	schema, err := c.Compile(schemaBase + "skill.schema.json")
+	compiled, err := c.Compile(schemaBase + name)
 	if err != nil {
-		panic("BUG: skill.schema.json: " + err.Error())
+		panic("BUG: " + name + ": " + err.Error())
 	}
-	return &validator{schema: schema}
-})
+	return &validator{schema: compiled}
+}

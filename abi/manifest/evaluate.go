@@ -36,8 +36,14 @@ type Env struct {
 	Now     time.Time
 
 	// Last gives the last successful call of a tool on a target, nil if there
-	// is none. With a nil Last every expression that asks for it fails.
-	Last func(tool, target string) *LastCall
+	// is none. With a nil Last, or where it fails, every expression that asks
+	// for it fails.
+	Last func(tool, target string) (*LastCall, error)
+
+	// What only policies see: the call's tool and its skill, and how many calls
+	// of a tool succeeded within a time before now.
+	Tool, Skill string
+	Count       func(tool string, within time.Duration) (int, error)
 }
 
 // A LastCall is a successful call of the past.
@@ -230,6 +236,10 @@ func (a *activation) ResolveName(name string) (any, bool) {
 			return types.NewErr("the time of the call is not given"), true
 		}
 		return a.env.Now, true
+	case varTool:
+		return a.env.Tool, true
+	case varSkill:
+		return a.env.Skill, true
 	}
 	return nil, false
 }
@@ -321,22 +331,47 @@ func overlap(a, b []string) bool {
 	return slices.Equal(a[:n], b[:n])
 }
 
-// ResolveFunction gives last, the one function that depends on the call.
+// ResolveFunction gives last and count, the functions that depend on the call.
 func (a *activation) ResolveFunction(name string) (cel.LateBoundFunction, bool) {
-	if name != funcLast {
-		return nil, false
+	switch name {
+	case funcLast:
+		return a.last, true
+	case funcCount:
+		return a.count, true
 	}
-	return func(_ string, args ...ref.Val) ref.Val {
-		tool, isText := args[0].(types.String)
-		target, isTextToo := args[1].(types.String)
-		if !isText || !isTextToo {
-			return types.NewErr("last takes the name of a tool and a target")
-		}
-		if a.env.Last == nil {
-			return types.NewErr("earlier calls are not known here")
-		}
-		return lastValue(a.env.Last(string(tool), string(target)))
-	}, true
+	return nil, false
+}
+
+func (a *activation) last(_ string, args ...ref.Val) ref.Val {
+	tool, isText := args[0].(types.String)
+	target, isTextToo := args[1].(types.String)
+	switch {
+	case !isText || !isTextToo:
+		return types.NewErr("last takes the name of a tool and a target")
+	case a.env.Last == nil:
+		return types.NewErr("earlier calls are not known here")
+	}
+	found, err := a.env.Last(string(tool), string(target))
+	if err != nil {
+		return types.NewErr("earlier calls cannot be read")
+	}
+	return lastValue(found)
+}
+
+func (a *activation) count(_ string, args ...ref.Val) ref.Val {
+	tool, isText := args[0].(types.String)
+	within, isSpan := args[1].(types.Duration)
+	switch {
+	case !isText || !isSpan:
+		return types.NewErr("count takes the name of a tool and a duration")
+	case a.env.Count == nil:
+		return types.NewErr("earlier calls are not known here")
+	}
+	n, err := a.env.Count(string(tool), within.Duration)
+	if err != nil {
+		return types.NewErr("earlier calls cannot be counted")
+	}
+	return types.Int(n)
 }
 
 func lastValue(last *LastCall) ref.Val {

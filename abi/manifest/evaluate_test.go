@@ -31,11 +31,11 @@ func TestScopesAreEvaluatedOverWhatACallSees(t *testing.T) {
 		User:  map[string]any{"role": "owner", "since": noon, "level": 3, "tags": []string{"a"}},
 		Live:  map[string]any{"id": "live-1"},
 		Now:   noon,
-		Last: func(tool, target string) *LastCall {
+		Last: func(tool, target string) (*LastCall, error) {
 			if tool == "go" && target == "1001" {
-				return &LastCall{Time: noon.Add(-20 * time.Second), Args: json.RawMessage(`{"n":1}`), Data: json.RawMessage(`{"price":1.5}`)}
+				return &LastCall{Time: noon.Add(-20 * time.Second), Args: json.RawMessage(`{"n":1}`), Data: json.RawMessage(`{"price":1.5}`)}, nil
 			}
-			return nil
+			return nil, nil
 		},
 	}
 	for _, tt := range []struct {
@@ -148,11 +148,11 @@ func TestRulesRaiseTheTierAndSayWhy(t *testing.T) {
 		}, abi.HardGate, []string{"1001 would go from 100 to 69.9, more than 30 % down."}},
 		{"soon after the last", func(e *Env) {
 			e.Args = json.RawMessage(`{"sku":"1001","price":99,"currency":"CNY"}`)
-			e.Last = func(_, _ string) *LastCall { return &LastCall{Time: e.Now.Add(-time.Second)} }
+			e.Last = func(_, _ string) (*LastCall, error) { return &LastCall{Time: e.Now.Add(-time.Second)}, nil }
 		}, abi.HardGate, nil},
 		{"long after the last", func(e *Env) {
 			e.Args = json.RawMessage(`{"sku":"1001","price":99,"currency":"CNY"}`)
-			e.Last = func(_, _ string) *LastCall { return &LastCall{Time: e.Now.Add(-time.Hour)} }
+			e.Last = func(_, _ string) (*LastCall, error) { return &LastCall{Time: e.Now.Add(-time.Hour)}, nil }
 		}, abi.SoftGate, nil},
 		{"without the fact", func(e *Env) { e.Facts = nil }, abi.HardGate, []string{"Whether args.price < facts.price * 0.7 could not be decided, so it counts as if it did: no such key: price."}},
 		{"with a fact of another type", func(e *Env) { e.Facts = raws("price", `"free"`) }, abi.HardGate, []string{"Whether args.price < facts.price * 0.7 could not be decided, so it counts as if it did: no such overload"}},
@@ -160,7 +160,7 @@ func TestRulesRaiseTheTierAndSayWhy(t *testing.T) {
 		{"without a clock", func(e *Env) {
 			e.Args = json.RawMessage(`{"sku":"1001","price":99,"currency":"CNY"}`)
 			e.Now = time.Time{}
-			e.Last = func(_, _ string) *LastCall { return &LastCall{} }
+			e.Last = func(_, _ string) (*LastCall, error) { return &LastCall{}, nil }
 		}, abi.HardGate, []string{"the time of the call is not given"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -41,7 +41,10 @@ const (
 	varLive    = "live"
 	varTenant  = "tenant"
 	varNow     = "now"
+	varTool    = "tool"  // of policies only
+	varSkill   = "skill" // of policies only
 	funcLast   = "last"
+	funcCount  = "count" // of policies only
 )
 
 // lastCallType is what last gives, or null.
@@ -64,8 +67,9 @@ type language struct {
 }
 
 // newLanguage declares the variables with their shapes. With facts nil there
-// are no facts to speak of, as in the arguments of a fact itself.
-func newLanguage(objects *shapes, args, facts, state *shape) (language, error) {
+// are no facts to speak of, as in the arguments of a fact itself. More may be
+// declared beside them.
+func newLanguage(objects *shapes, args, facts, state *shape, more ...cel.EnvOption) (language, error) {
 	anyMap := types.NewMapType(types.StringType, types.DynType)
 	registry, err := types.NewRegistry()
 	if err != nil {
@@ -94,6 +98,7 @@ func newLanguage(objects *shapes, args, facts, state *shape) (language, error) {
 		cel.Function(funcLast, cel.Overload("last_string_string", []*types.Type{types.StringType, types.StringType},
 			types.NewObjectType(lastCallType), cel.LateFunctionBinding())),
 	}
+	options = append(options, more...)
 	words := []string{varArgs, varState, varSession, varUser, varLive, varTenant, varNow, funcLast}
 	if facts != nil {
 		options = append(options, cel.Variable(varFacts, facts.celType()))

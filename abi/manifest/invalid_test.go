@@ -290,6 +290,27 @@ func TestErrorsBecomeOneProblem(t *testing.T) {
 	}
 }
 
+func TestTheGuideIsReadWithoutItsFrontMatter(t *testing.T) {
+	withGuide := edited(t, "module: skill.wasm", "module: skill.wasm\nguide: SKILL.md")
+	for guide, want := range map[string]string{
+		"# How\n":                             "# How\n",
+		"---\nname: shop\n---\n# How\n":       "# How\n",
+		"---\r\nname: shop\r\n---\r\n# How":   "# How",
+		"\ufeff---\nname: shop\n---\n# How\n": "# How\n",
+		"---\n---\n# How\n":                   "# How\n",
+		"---\nnever closed":                   "---\nnever closed",
+		"# How\n---\nand more":                "# How\n---\nand more",
+	} {
+		skill, err := Parse("skill.yaml", withGuide, fstest.MapFS{"SKILL.md": {Data: []byte(guide)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if skill.GuideText != want {
+			t.Errorf("of %q a model reads %q", guide, skill.GuideText)
+		}
+	}
+}
+
 func TestTheGuideMustBeThere(t *testing.T) {
 	withGuide := edited(t, "module: skill.wasm", "module: skill.wasm\nguide: SKILL.md")
 	for _, tt := range []struct {
@@ -301,6 +322,7 @@ func TestTheGuideMustBeThere(t *testing.T) {
 		{"missing", fstest.MapFS{}, "guide: SKILL.md does not exist"},
 		{"a folder", fstest.MapFS{"SKILL.md/x": {Data: []byte("x")}}, "guide: SKILL.md is not a plain file"},
 		{"too long", fstest.MapFS{"SKILL.md": {Data: make([]byte, maxGuideBytes+1)}}, "too long for a model"},
+		{"no text", fstest.MapFS{"SKILL.md": {Data: []byte("\xff\xfe#")}}, "SKILL.md is not UTF-8 text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Parse("skill.yaml", withGuide, tt.fsys)
@@ -308,5 +330,15 @@ func TestTheGuideMustBeThere(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestAReducerNeedsStateToChange(t *testing.T) {
+	for _, access := range []*abi.StateAccess{nil, {Reads: []string{"live.*"}}} {
+		m := full()
+		m.Capabilities.State = access
+		if _, err := Compile(m); err == nil || !strings.Contains(err.Error(), "reducer: there is no state that the reducer may change") {
+			t.Errorf("with %+v it is %v", access, err)
+		}
 	}
 }

@@ -24,6 +24,7 @@ type loader struct {
 	shapes  *shapes
 	outputs map[string]*shape // of tools, by name
 	state   *shape
+	guide   string
 }
 
 func newLoader(file string, root *node, fsys fs.FS) *loader {
@@ -54,7 +55,7 @@ func (l *loader) load() (*Skill, error) {
 	if len(l.errs) > 0 {
 		return nil, l.errs.settle(l.file)
 	}
-	s := &Skill{Manifest: l.m, Tools: l.tools, byName: map[string]*Tool{}}
+	s := &Skill{Manifest: l.m, GuideText: l.guide, Tools: l.tools, byName: map[string]*Tool{}}
 	for _, t := range l.tools {
 		s.byName[t.Name] = t
 	}
@@ -76,8 +77,10 @@ func (l *loader) fail(at place, hint, format string, args ...any) {
 
 // form holds the tree against skill.schema.json. It reports false if there are
 // too many findings to go on.
-func (l *loader) form() bool {
-	found := documentForm().check(l.root, maxIssues)
+func (l *loader) form() bool { return l.hold(documentForm()) }
+
+func (l *loader) hold(form *validator) bool {
+	found := form.check(l.root, maxIssues)
 	for _, f := range found {
 		l.errs = append(l.errs, Issue{File: l.file, Line: f.line, Field: f.Field, Message: f.Message, Hint: f.Hint})
 	}

@@ -17,6 +17,7 @@ const MaxFileBytes = 1 << 20
 // after loading and is safe for concurrent use.
 type Skill struct {
 	abi.Manifest         // as it was written
+	GuideText    string  // what a model reads of the guide: without its front matter; empty without files
 	Tools        []*Tool // compiled, in the order of the manifest
 	byName       map[string]*Tool
 }

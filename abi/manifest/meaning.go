@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/mod/semver"
 
@@ -56,13 +57,36 @@ func (l *loader) files() {
 	err := fileName(l.m.Guide)
 	if err == nil && l.fsys != nil {
 		var raw []byte
-		if raw, err = readFile(l.fsys, l.m.Guide); len(raw) > int(maxGuideBytes) {
+		raw, err = readFile(l.fsys, l.m.Guide)
+		switch {
+		case err != nil:
+		case len(raw) > int(maxGuideBytes):
 			err = fmt.Errorf("%s is larger than %v, too long for a model", l.m.Guide, maxGuideBytes)
+		case !utf8.Valid(raw):
+			err = fmt.Errorf("%s is not UTF-8 text", l.m.Guide)
 		}
+		l.guide = withoutFrontMatter(string(raw))
 	}
 	if err != nil {
 		l.fail(l.at("guide"), "", "%v", err)
 	}
+}
+
+// withoutFrontMatter drops the block between --- lines with which a guide in
+// the Agent Skills form begins: name and description, which the manifest has.
+func withoutFrontMatter(guide string) string {
+	guide = strings.TrimPrefix(strings.ReplaceAll(guide, "\r\n", "\n"), "\ufeff")
+	rest, opened := strings.CutPrefix(guide, "---\n")
+	if !opened {
+		return guide
+	}
+	if body, opened := strings.CutPrefix(rest, "---\n"); opened {
+		return body
+	}
+	if _, body, closed := strings.Cut(rest, "\n---\n"); closed {
+		return body
+	}
+	return guide
 }
 
 func (l *loader) limits() {
@@ -88,6 +112,9 @@ func (l *loader) limits() {
 }
 
 func (l *loader) capabilities() {
+	if state := l.m.Capabilities.State; l.m.Reducer && (state == nil || len(state.Writes) == 0) {
+		l.fail(l.at("reducer"), "declare what it changes under capabilities.state.writes", "there is no state that the reducer may change")
+	}
 	for i, rule := range l.m.Capabilities.HTTP {
 		if err := checkHost(rule.Host); err != nil {
 			l.fail(l.at("capabilities", "http", i, "host"), "write shop.example.com, *.example.com or https://shop.example.com:8443", "%v", err)

@@ -17,7 +17,7 @@ func full() abi.Manifest {
 	object := json.RawMessage(`{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"number","minimum":0.010}},"required":["b"]}`)
 	return abi.Manifest{
 		Sluice: 1, Name: "shop.pricing", Version: "1.4.0-rc.1+build.5", Summary: "Prices: quote & <change> them.",
-		Positioning: "Use it for prices.\n\nNever for coupons.\n", Module: "skill.wasm", SHA256: strings.Repeat("0a", 32), Size: 1234567, ABI: 1,
+		Positioning: "Use it for prices.\n\nNever for coupons.\n", Module: "skill.wasm", SHA256: strings.Repeat("0a", 32), Size: 1234567, ABI: 1, Reducer: true,
 		Limits: abi.Limits{Fuel: 60_000_000, Memory: 33 * abi.MiB, Deadline: abi.Duration(1500 * time.Millisecond), Input: 100, Output: 5 * abi.MiB, Logs: abi.KiB},
 		Capabilities: abi.Capabilities{
 			HTTP:   []abi.HTTPRule{{Host: "https://*.example.com:8443", Methods: []string{"GET"}, Paths: []string{"/", "/a/*/b-*.json"}, Auth: &abi.HTTPAuth{Secret: "S", Header: "X-Key", Prefix: "Bearer "}}},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"reflect"
 	"strconv"
+
+	"github.com/sluicehq/sluice/abi/value"
 )
 
 // Unmarshal reads JSON into what a pointer points to. What is not JSON changes
@@ -116,10 +118,10 @@ func indirect(p *plan, v reflect.Value, null bool) (unmarshaler, encoding.TextUn
 			return nil, nil, v.Elem(), planOf(v.Elem().Type())
 		}
 		if v.IsNil() {
-			v.Set(reflect.New(v.Type().Elem()))
+			value.Set(v, reflect.New(v.Type().Elem()))
 		}
 		if v.Type().NumMethod() > 0 && v.CanInterface() {
-			switch self := v.Interface().(type) {
+			switch self := value.Interface(v).(type) {
 			case unmarshaler:
 				return self, nil, reflect.Value{}, nil
 			case encoding.TextUnmarshaler:
@@ -203,7 +205,7 @@ func (d *decoder) list(p *plan, v reflect.Value) error {
 		v.SetBytes(append(v.Bytes()[:0], d.next()...))
 		return nil
 	case p.kind == reflect.Interface && v.NumMethod() == 0:
-		v.Set(reflect.ValueOf(d.anyList()))
+		value.SetAny(v, d.anyList())
 		return nil
 	case p.kind == reflect.Array:
 		return d.array(p, v)
@@ -231,7 +233,7 @@ func (d *decoder) slice(p *plan, v reflect.Value) error {
 		n++
 	}
 	if n == 0 {
-		v.Set(reflect.MakeSlice(p.typ, 0, 0))
+		value.Set(v, reflect.MakeSlice(p.typ, 0, 0))
 	} else {
 		v.SetLen(n)
 	}
@@ -277,15 +279,15 @@ func (d *decoder) null(p *plan, v reflect.Value) {
 	}
 }
 
-func (d *decoder) boolean(p *plan, v reflect.Value, value bool) {
+func (d *decoder) boolean(p *plan, v reflect.Value, is bool) {
 	item := d.next()
 	switch {
 	case p.raw:
 		v.SetBytes(append(v.Bytes()[:0], item...))
 	case p.kind == reflect.Bool:
-		v.SetBool(value)
+		v.SetBool(is)
 	case p.kind == reflect.Interface && v.NumMethod() == 0:
-		v.Set(reflect.ValueOf(value))
+		value.SetAny(v, is)
 	default:
 		d.misfit("bool", p.typ)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"reflect"
 	"strconv"
+
+	"github.com/sluicehq/sluice/abi/value"
 )
 
 func (d *decoder) object(p *plan, v reflect.Value) error {
@@ -12,7 +14,7 @@ func (d *decoder) object(p *plan, v reflect.Value) error {
 		v.SetBytes(append(v.Bytes()[:0], d.next()...))
 		return nil
 	case p.kind == reflect.Interface && v.NumMethod() == 0:
-		v.Set(reflect.ValueOf(d.anyObject()))
+		value.SetAny(v, d.anyObject())
 		return nil
 	case p.kind == reflect.Struct:
 		return d.record(p.fields, v)
@@ -83,7 +85,7 @@ func (d *decoder) reach(f *field, v reflect.Value) (reflect.Value, bool) {
 					d.save(errors.New("json: cannot set embedded pointer to unexported struct: " + v.Type().Elem().String()))
 					return v, false
 				}
-				v.Set(reflect.New(v.Type().Elem()))
+				value.Set(v, reflect.New(v.Type().Elem()))
 			}
 			v = v.Elem()
 		}
@@ -112,7 +114,7 @@ func (d *decoder) quoted(p *plan, v reflect.Value) error {
 // table reads an object into a map.
 func (d *decoder) table(p *plan, v reflect.Value) error {
 	if v.IsNil() {
-		v.Set(reflect.MakeMap(p.typ))
+		value.Set(v, reflect.MakeMap(p.typ))
 	}
 	elem := reflect.New(p.elem.typ).Elem()
 	for more := d.open(); more; more = d.more() {
@@ -128,7 +130,7 @@ func (d *decoder) table(p *plan, v reflect.Value) error {
 			return err
 		}
 		if k.IsValid() {
-			v.SetMapIndex(k, elem)
+			value.SetMapIndex(v, k, elem)
 		}
 	}
 	return nil

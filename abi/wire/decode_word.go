@@ -1,10 +1,11 @@
 package wire
 
 import (
-	"encoding/base64"
 	"errors"
 	"reflect"
 	"strconv"
+
+	"github.com/sluicehq/sluice/abi/value"
 )
 
 // storeText stores a text: item as it stands, s as it reads.
@@ -15,15 +16,14 @@ func (d *decoder) storeText(p *plan, v reflect.Value, item, s []byte) error {
 	case p.kind == reflect.String:
 		v.SetString(string(s))
 	case p.kind == reflect.Slice && p.elem.kind == reflect.Uint8:
-		b := make([]byte, base64.StdEncoding.DecodedLen(len(s)))
-		n, err := base64.StdEncoding.Decode(b, s)
+		b, err := decodeBase64(s)
 		if err != nil {
 			d.save(err)
 			return nil
 		}
-		v.SetBytes(b[:n])
+		v.SetBytes(b)
 	case p.kind == reflect.Interface && v.NumMethod() == 0:
-		v.Set(reflect.ValueOf(string(s)))
+		value.SetAny(v, string(s))
 	default:
 		d.misfit("string", p.typ)
 	}
@@ -77,7 +77,7 @@ func (d *decoder) storeAnyNumber(v reflect.Value, item []byte) bool {
 	if v.NumMethod() != 0 {
 		return false
 	}
-	v.Set(reflect.ValueOf(n))
+	value.SetAny(v, n)
 	return true
 }
 

@@ -8,8 +8,10 @@
 // guest that meets its types while it is prepared has the plans in the image
 // that every call starts from.
 //
-// Time.Time, json.Number and json.RawMessage are known by their names, so that
-// a module links their packages only when its own code does.
+// Json.Number and json.RawMessage are known by their names, so that a module
+// links their package only when its own code does. What package reflect links
+// for methods that are values is left out by package abi/value, and what
+// encoding/base64 does is done here.
 //
 // # Life of a decoded value
 //

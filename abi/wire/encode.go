@@ -2,11 +2,12 @@ package wire
 
 import (
 	"encoding"
-	"encoding/base64"
 	"errors"
 	"math"
 	"reflect"
 	"strconv"
+
+	"github.com/sluicehq/sluice/abi/value"
 )
 
 // Marshal gives a value as JSON. The error says what has no form in JSON, or
@@ -101,13 +102,13 @@ func (e *encoder) own(by own, p *plan, v reflect.Value) error {
 		return nil
 	}
 	if by == ownJSON {
-		b, err := v.Interface().(marshaler).MarshalJSON()
+		b, err := value.Interface(v).(marshaler).MarshalJSON()
 		if err != nil {
 			return &OwnFormError{Type: p.typ, Method: "MarshalJSON", Cause: err}
 		}
 		return e.compact(p, b)
 	}
-	b, err := v.Interface().(encoding.TextMarshaler).MarshalText()
+	b, err := value.Interface(v).(encoding.TextMarshaler).MarshalText()
 	if err != nil {
 		return &OwnFormError{Type: p.typ, Method: "MarshalText", Cause: err}
 	}
@@ -185,7 +186,7 @@ func (e *encoder) bytes(v reflect.Value) error {
 		e.write("null")
 		return nil
 	}
-	e.out = base64.StdEncoding.AppendEncode(append(e.out, '"'), v.Bytes())
+	e.out = appendBase64(append(e.out, '"'), v.Bytes())
 	e.out = append(e.out, '"')
 	return nil
 }
@@ -245,7 +246,7 @@ func identity(kind reflect.Kind, v reflect.Value) any {
 	case reflect.Map:
 		return v.UnsafePointer()
 	}
-	return v.Interface()
+	return value.Interface(v)
 }
 
 // A member is one entry of a map.
@@ -311,7 +312,7 @@ func nameOf(k reflect.Value) (string, error) {
 	if k.Kind() == reflect.String {
 		return k.String(), nil
 	}
-	if m, ok := k.Interface().(encoding.TextMarshaler); ok {
+	if m, ok := value.Interface(k).(encoding.TextMarshaler); ok {
 		if k.Kind() == reflect.Pointer && k.IsNil() {
 			return "", nil
 		}

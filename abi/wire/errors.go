@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/sluicehq/sluice/abi/value"
 )
 
 // A TypeError is a JSON value that does not fit the Go type that it is read
@@ -76,6 +78,22 @@ func unwrap(err error) error {
 	return nil
 }
 
+// AsTimeError gives the text that a *time.ParseError, which time.Time's own
+// UnmarshalJSON gives, is about. It is known by its name, so that this package
+// does not link package time.
+func AsTimeError(err error) (text string, ok bool) {
+	v := reflect.ValueOf(err)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem().Name() != "ParseError" || v.Type().Elem().PkgPath() != "time" {
+		return "", false
+	}
+	for i := range v.Elem().NumField() {
+		if v.Elem().Type().Field(i).Name == "Value" {
+			return v.Elem().Field(i).String(), true
+		}
+	}
+	return "", false
+}
+
 // foreignTypeError gives what a *json.UnmarshalTypeError says, or nil. It is
 // known by its name, so that this package does not link encoding/json.
 func foreignTypeError(err error) *TypeError {
@@ -85,7 +103,7 @@ func foreignTypeError(err error) *TypeError {
 	}
 	e := &TypeError{}
 	for i := range v.Elem().NumField() {
-		switch to := v.Elem().Field(i).Interface().(type) {
+		switch to := value.Interface(v.Elem().Field(i)).(type) {
 		case reflect.Type:
 			e.Type = to
 		case string:

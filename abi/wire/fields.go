@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/sluicehq/sluice/abi/value"
 )
 
 // fields are those of a struct that JSON sees, in the order in which they are
@@ -207,7 +209,7 @@ func taggedFirst(a, b *field) int {
 
 // isZeroOf gives how the type itself says that a value is zero, or nil.
 func isZeroOf(t reflect.Type) func(reflect.Value) bool {
-	ask := func(v reflect.Value) bool { return v.Interface().(zeroer).IsZero() }
+	ask := func(v reflect.Value) bool { return value.Interface(v).(zeroer).IsZero() }
 	switch {
 	case t.Kind() == reflect.Interface && t.Implements(zeroerType):
 		return func(v reflect.Value) bool {
@@ -229,6 +231,6 @@ func addressable(v reflect.Value) reflect.Value {
 		return v
 	}
 	copied := reflect.New(v.Type()).Elem()
-	copied.Set(v)
+	value.Set(copied, v)
 	return copied
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluicehq/sluice/abi/value"
 )
 
 // value writes a value by its own method or by its kind; depth is how many
@@ -71,7 +73,7 @@ func (p *printer) byMethod(v reflect.Value) (done bool) {
 			done = true
 		}
 	}()
-	switch own := v.Interface().(type) {
+	switch own := value.Interface(v).(type) {
 	case error:
 		p.textual(v, own.Error())
 	case interface{ String() string }:
@@ -317,22 +319,28 @@ func bytesOf(v reflect.Value) []byte {
 	return b
 }
 
+// An entry is one of a map.
+type entry struct{ key, item reflect.Value }
+
 // table writes a map in the order of its keys.
 func (p *printer) table(v reflect.Value, depth int) {
-	keys := v.MapKeys()
-	for i := range keys { // messages hold small maps
-		for j := i; j > 0 && compareKeys(keys[j], keys[j-1]) < 0; j-- {
-			keys[j], keys[j-1] = keys[j-1], keys[j]
+	entries := make([]entry, 0, v.Len())
+	for each := v.MapRange(); each.Next(); {
+		entries = append(entries, entry{each.Key(), each.Value()})
+	}
+	for i := range entries { // messages hold small maps
+		for j := i; j > 0 && compareKeys(entries[j].key, entries[j-1].key) < 0; j-- {
+			entries[j], entries[j-1] = entries[j-1], entries[j]
 		}
 	}
 	p.write("map[")
-	for i, key := range keys {
+	for i, e := range entries {
 		if i > 0 {
 			p.write(" ")
 		}
-		p.value(key, depth+1)
+		p.value(e.key, depth+1)
 		p.write(":")
-		p.value(v.MapIndex(key), depth+1)
+		p.value(e.item, depth+1)
 	}
 	p.write("]")
 }

@@ -22,7 +22,9 @@ func (p *program) chatCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "chat", Short: "Talk to the agent in the terminal", Args: cobra.NoArgs,
 		Long: `Chat loads the newest release of every skill of the registry and reads one input a line.
-The conversation is stored: the same --session goes on where it stopped. End it with Ctrl-D.`,
+The conversation is stored: the same --session goes on where it stopped. The line /clear makes the
+model forget what was said; files of the session are read where a line names them as @path.
+End it with Ctrl-D.`,
 		Example: `  sluice chat --registry ./registry.git
   echo "把 1001 改到 89 元" | sluice chat --registry ./registry.git --locale zh-CN
   SLUICE_MODEL_KEY=… sluice chat --registry ./registry.git --model openai --model-url https://api.example.com/v1 --model-name NAME`,
@@ -51,7 +53,7 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 	if err != nil {
 		return err
 	}
-	h, err := p.open(ctx, p.home, p.registry)
+	h, err := p.openHome(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,6 +83,14 @@ func (p *program) talk(ctx context.Context, a *agent.Agent, session agent.Sessio
 			return err
 		}
 		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if line == "/clear" {
+			if err := a.Clear(ctx, session.Ref); err != nil {
+				p.tell(err)
+			} else if !p.json {
+				fmt.Fprintln(p.stderr, "cleared: the model does not see what was said before")
+			}
 			continue
 		}
 		in := agent.Input{ID: host.InputID(host.NewID("input_")), Text: line}

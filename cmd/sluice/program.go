@@ -35,8 +35,11 @@ type program struct {
 
 	home     string
 	registry string
+	store    string // path or URL; empty for a file of the home
 	blobs    string // URL; empty for a folder of the home
 	json     bool
+	policy   string // a file; empty for no red lines
+	alerts   string // a URL; empty for the log alone
 	model    modelFlags
 	egress   egressFlags
 	engine   sandbox.Config // what the command line sets of it
@@ -144,12 +147,14 @@ With --json, results and problems are JSON on standard output; progress stays on
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.home, "home", p.defaultHome(), "folder of the store and the caches (SLUICE_HOME; compiled code in SLUICE_COMPILED, if set)")
+	flags.StringVar(&p.store, "store", p.env("SLUICE_STORE"), "where sessions are kept: a path, or mysql://user@host/database?password_env=NAME for several hosts together (SLUICE_STORE; default: sluice.db in the home)")
 	flags.StringVar(&p.blobs, "blobs", p.env("SLUICE_BLOBS"), "where large data is kept: a folder or a URL such as s3://bucket?region=eu-central-1 (SLUICE_BLOBS; default: blobs in the home)")
 	flags.StringVar(&p.registry, "registry", p.env("SLUICE_REGISTRY"), "the skill registry: a git repository by path or URL (SLUICE_REGISTRY)")
 	flags.BoolVar(&p.json, "json", false, "machine-readable results")
+	flags.StringVar(&p.policy, "policy", "", "policy.yaml: the red lines that no skill may cross (default: none)")
 	p.model.register(flags, p.env)
 	p.egress.register(flags, p.env)
-	for _, name := range []string{"registry", "blobs", "model-url", "egress-proxy"} {
+	for _, name := range []string{"store", "registry", "blobs", "model-url", "egress-proxy"} {
 		flags.Lookup(name).DefValue = "" // a URL of the environment may hold a password, and help shows defaults
 	}
 	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.replayCommand(), p.serveCommand(), p.versionCommand())

@@ -17,11 +17,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
+	"github.com/sluicehq/sluice/host/state/statetest"
 )
 
 // skills are the sources that the scripts build; the same source gives the
 // same bytes, so what is warmed here is what the scripts load.
 var skills = []string{"skills/shop/catalog", "skills/shop/coupons", "skills/shop/pricing", "skills/shop/stage", "skills/airline", "skills/polyglot/go"}
+
+// mariadb is the server of the scripts that want one: the command database makes
+// an empty database there and names it as the store.
+var mariadb statetest.Shared
+
+func TestMain(m *testing.M) { os.Exit(mariadb.Main(m)) }
 
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../..")
@@ -60,7 +67,9 @@ func TestScripts(t *testing.T) {
 			}
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
+			ts.Setenv("SLUICE_STORE", mariadb.Database(t))
+		}},
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/dispatch"
 	"github.com/sluicehq/sluice/host/server"
 )
 
@@ -17,7 +18,7 @@ func (p *program) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve the host over HTTP on loopback", Args: cobra.NoArgs,
 		Long: `Serve loads the newest release of every skill of the registry and answers on loopback:
-POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), GET /v1/tools, /healthz and /readyz.
+POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events) and /uploads, GET /v1/tools, /healthz and /readyz.
 Ctrl-C lets running turns finish.`,
 		Example: `  sluice serve --registry ./registry.git
   curl -s -H 'Content-Type: application/json' -d '{"user":"mia"}' http://127.0.0.1:7700/v1/sessions`,
@@ -25,6 +26,8 @@ Ctrl-C lets running turns finish.`,
 	}
 	c.Flags().IntVar(&p.engine.Cores, "cores", 0, "how many guests run at once (default: the processor's cores); one tenant has at most half while others wait")
 	c.Flags().Int64Var(&p.engine.Budget.Rate, "tenant-fuel", 0, "units of fuel (instructions) a second that the guests of one tenant may use in the long run (default: no bound)")
+	c.Flags().StringVar(&p.alerts, "alerts", p.env("SLUICE_ALERTS"), "URL that alerts are posted to as JSON, beside the log (SLUICE_ALERTS)")
+	c.Flags().Lookup("alerts").DefValue = "" // it may hold a token
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:7700", "loopback address and port; port 0 takes a free one")
 	return c
 }
@@ -39,7 +42,7 @@ func (p *program) serve(ctx context.Context, listen string) error {
 		return err
 	}
 	defer listener.Close()
-	h, err := p.open(ctx, p.home, p.registry)
+	h, err := p.openHome(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,12 +50,35 @@ func (p *program) serve(ctx context.Context, listen string) error {
 	if err := p.loadAll(ctx, h); err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(p.stderr, nil))
+	quiet, err := p.watch(h, log)
+	if err != nil {
+		return err
+	}
+	defer quiet()
 	s := server.New(server.Config{
-		Agent: p.agent(h, m), Version: versionOf(), Log: slog.New(slog.NewTextHandler(p.stderr, nil)),
-		Ready: h.checks(),
+		Agent: p.agent(h, m), Version: versionOf(), Log: log,
+		Ready: h.checks(), Blobs: h.blobs,
 	})
 	fmt.Fprintf(p.stderr, "serving %d skills on http://%s\n", len(h.releases.Current()), listener.Addr())
 	return s.Serve(ctx, listener)
+}
+
+// watch sends the alerts of the gate to the log and, if one is named, to a URL.
+// The function that it gives ends that.
+func (p *program) watch(h *hall, log *slog.Logger) (quiet func(), err error) {
+	quiet = func() {}
+	list := []host.Hook{dispatch.LogAlerts(log)}
+	if p.alerts != "" {
+		w, err := dispatch.NewWebhook(p.alerts, log)
+		if err != nil {
+			return nil, fmt.Errorf("%w: --alerts: %v", errUsage, err)
+		}
+		quiet, list = w.Close, append(list, w.Hook())
+	}
+	h.dispatch.Log = log
+	h.dispatch.Hooks, err = host.NewHooks(list...)
+	return quiet, err
 }
 
 // checks are what /readyz asks.

@@ -69,12 +69,26 @@ type hall struct {
 	egress   *egress.Client
 }
 
-// open opens the host over the store in the given folder. With a registry URL,
-// releases are fetched from there.
+// openHome opens the host that the command line names, for work that stays.
+func (p *program) openHome(ctx context.Context) (*hall, error) {
+	return p.openWith(ctx, p.home, cmp.Or(p.store, storeIn(p.home)), p.registry)
+}
+
+// open opens a host of its own over the store in the given folder. With a
+// registry URL, releases are fetched from there.
 func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, error) {
+	return p.openWith(ctx, folder, storeIn(folder), registryURL)
+}
+
+func storeIn(folder string) string { return filepath.Join(folder, "sluice.db") }
+
+func (p *program) openWith(ctx context.Context, folder, store, registryURL string) (*hall, error) {
 	h := &hall{}
-	var err error
-	if h.store, err = state.Open(ctx, filepath.Join(folder, "sluice.db"), state.Options{}); err != nil {
+	policy, err := p.redLines()
+	if err != nil {
+		return nil, err
+	}
+	if h.store, err = state.Open(ctx, store, state.Options{}); err != nil {
 		return nil, err
 	}
 	engine := p.engine
@@ -97,7 +111,7 @@ func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, 
 	if h.egress, err = p.egress.open(); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	h.dispatch = dispatch.New(dispatch.Config{Config: grant.Config{
+	h.dispatch = dispatch.New(dispatch.Config{Policy: policy, Config: grant.Config{
 		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
 	}})
 	return h, nil
@@ -140,7 +154,7 @@ func (h *hall) close(ctx context.Context) error {
 
 // agent makes an agent over the hall with a model.
 func (p *program) agent(h *hall, m model.Provider) *agent.Agent {
-	return agent.New(agent.Config{Store: h.store, Releases: h.releases, Dispatch: h.dispatch, Model: m, Window: p.model.window})
+	return agent.New(agent.Config{Store: h.store, Releases: h.releases, Dispatch: h.dispatch, Model: m, Window: p.model.window, Files: h.files})
 }
 
 // loadAll loads the newest release of every skill of the registry. A skill

@@ -7,6 +7,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/host/window"
 )
 
@@ -31,13 +32,14 @@ func (t *turn) act(ctx context.Context) error {
 		group := t.group(open)
 		open = open[len(group):]
 		outcomes, endless := t.ended(ctx, t.together(batch, group))
-		results := make([]model.Message, len(outcomes))
 		for i, o := range outcomes {
-			results[i] = resultOf(group[i].call, o)
+			t.say(resultOf(group[i].call, o))
 		}
 		t.answer.Outcomes = append(t.answer.Outcomes, outcomes...)
-		if err := t.save(context.WithoutCancel(ctx), t.Store, results, nil); err != nil {
-			return err
+		if len(outcomes) > 0 {
+			if err := t.save(ctx); err != nil {
+				return err
+			}
 		}
 		if endless != nil {
 			return host.Fail("agent.act", endless, nil)
@@ -48,8 +50,9 @@ func (t *turn) act(ctx context.Context) error {
 
 // ended gives the outcomes before the first call without an end of its own,
 // since results stand in the order of the calls, and why the turn cannot go on
-// from there now: it was stopped; or this very call is running elsewhere, or
-// was until its process died, which only the end of its claim's lease tells.
+// from there now: it was stopped; or the session was taken over; or this very
+// call is running elsewhere, or was until its process died, which only the end
+// of its claim's lease tells.
 func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outcome, *abi.Problem) {
 	for i, o := range outcomes {
 		switch {
@@ -57,6 +60,9 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 		case o.Problem.Code == abi.InFlight:
 			return outcomes[:i], abi.NewProblem(abi.Busy, "%s of session %s is running elsewhere, or its process died: %s", o.Tool, t.ref, o.Problem.Message).
 				WithHint("deliver the input again in a while")
+		case o.Problem.Code == abi.Busy:
+			t.lease.lose(host.Fail("agent.act", o.Problem, state.ErrLeaseLost))
+			return outcomes[:i], o.Problem
 		case ctx.Err() != nil && (o.Problem.Code == abi.Cancelled || o.Problem.Code == abi.Deadline):
 			return outcomes[:i], o.Problem
 		}
@@ -65,7 +71,14 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 }
 
 func resultOf(c model.Call, o host.Outcome) model.Message {
-	return model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
+	m := model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
+	if o.Blob != nil {
+		m.Blob, m.Text = o.Blob.ID, window.ResultIn(o, o.Blob.ID)
+	}
+	if o.Problem != nil {
+		m.Code = o.Problem.Code
+	}
+	return m
 }
 
 // group gives the calls that may run at once: the reads at the head, up to the
@@ -95,19 +108,38 @@ func (t *turn) together(ctx context.Context, group []openCall) []host.Outcome {
 
 func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 	call := host.Call{
-		ID: t.callID(c), Session: t.session.Ref, Live: t.session.Live, Locale: t.session.Locale,
+		ID: t.callID(c), Session: t.session.Ref, Fence: t.lease.fence, Live: t.session.Live, Locale: t.session.Locale,
 		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c), Timeout: t.Timeout,
 	}
+	call.Recent, call.Round, call.Trips = t.recent(c), t.round(c), t.trips(c)
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
 	}
+	call.Notice = func(words string) {
+		t.sink.emit(host.Event{Kind: host.EventNotice, Call: call.ID, Tool: call.Tool, Text: words})
+	}
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: call.ID, Tool: call.Tool, Args: call.Args})
-	outcome := t.Dispatch.Do(ctx, t.catalog, call)
+	outcome, ended := t.endedBefore(ctx, c)
+	if !ended {
+		outcome = t.Dispatch.Do(ctx, t.catalog, call)
+	}
 	t.sink.emit(host.Event{Kind: host.EventOutcome, Call: call.ID, Tool: call.Tool, Outcome: &outcome})
 	if outcome.Problem != nil && abi.RowOf(outcome.Problem.Code).Recovery == abi.Stop {
 		t.sink.notice(outcome.Problem, t.session.Locale)
 	}
 	return outcome
+}
+
+// endedBefore finds the outcome of a call that was settled before its turn was
+// broken off, so that it does not run again, not even a read. Without records
+// the gate decides, which knows a write by its key.
+func (t *turn) endedBefore(ctx context.Context, c openCall) (host.Outcome, bool) {
+	if c.message >= t.resumed {
+		return host.Outcome{}, false
+	}
+	outcome, err := t.fate(ctx, c)
+	outcome.Replayed = true
+	return outcome, err == nil && outcome.OK()
 }
 
 // callID gives a call the same id whenever its turn is resumed.
@@ -137,10 +169,6 @@ func (t *turn) successes(c openCall) int {
 // succeeded reports whether the index-th call of message i has a good result.
 // Results follow their message in the order of its calls.
 func (t *turn) succeeded(i, index int) bool {
-	at := i + 1 + index
-	if at >= t.count() {
-		return false
-	}
-	result := t.at(at)
-	return result.Role == model.RoleTool && result.CallID == t.at(i).Calls[index].ID && result.OK
+	result, ok := t.resultAt(i, index)
+	return ok && result.OK
 }

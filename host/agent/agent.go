@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/files"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
@@ -26,6 +27,8 @@ const (
 	DefaultBatch    = 90 * time.Second // for the calls of one answer together
 	MaxInputBytes   = 64 << 10         // of one user input: more is an upload
 	MaxCalls        = 64               // of one answer: the ceiling of parallel calls
+	DefaultLease    = 30 * time.Second // so long a session rests after its replica died, and a store may be away for two thirds of it
+	DefaultWait     = 5 * time.Second  // for another turn of the session: most are over by then, and nobody likes to wait longer for a no
 )
 
 // Config is what an Agent works with. Store, Releases, Dispatch and Model are
@@ -42,21 +45,29 @@ type Config struct {
 	Timeout  time.Duration // of one call's attempt; shrinks what its skill's limits allow
 	Now      func() time.Time
 
+	Name  string        // of this process, for those who find a session busy; by default its id and machine
+	Lease time.Duration // on a session, renewed while its turn runs; state.MaxLeaseTime at most
+	Wait  time.Duration // for another turn of the session; less than 0 does not wait
+
 	Window  int            // of the model, in tokens; window.DefaultWindow by default
 	Small   model.Provider // makes summaries of what does not fit; nil extracts them
 	Tools   int            // that the model sees at once; window.DefaultTools by default
 	Pinned  []string       // tools that it always sees
 	Persona string         // how the assistant speaks
+
+	Files       *files.Store   // of sessions; nil where they have none
+	Scenes      []window.Scene // of the tenant, beside those of a live
+	TopicRounds int            // inputs after which a session is cut into topics; window.DefaultTopicRounds by default
 }
 
-// An Agent runs turns. It is safe for concurrent use; two turns of one session
-// do not run at once in one process.
+// An Agent runs turns. It is safe for concurrent use. Of all agents on one store
+// one at a time runs a turn of a session, and only its writes are kept.
 type Agent struct {
 	Config
 
 	mu      sync.Mutex
-	running map[host.SessionRef]bool // guarded by mu
-	shelves map[string]*window.Shelf // by the releases on them; guarded by mu
+	running map[host.SessionRef]*place // guarded by mu
+	shelves map[string]*window.Shelf   // by the releases on them; guarded by mu
 }
 
 // New makes an agent.
@@ -74,7 +85,20 @@ func New(cfg Config) *Agent {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Agent{Config: cfg, running: map[host.SessionRef]bool{}, shelves: map[string]*window.Shelf{}}
+	if cfg.TopicRounds == 0 {
+		cfg.TopicRounds = window.DefaultTopicRounds
+	}
+	if cfg.Name == "" {
+		cfg.Name = processName()
+	}
+	if cfg.Lease <= 0 {
+		cfg.Lease = DefaultLease
+	}
+	cfg.Lease = min(cfg.Lease, state.MaxLeaseTime)
+	if cfg.Wait == 0 {
+		cfg.Wait = DefaultWait
+	}
+	return &Agent{Config: cfg, running: map[host.SessionRef]*place{}, shelves: map[string]*window.Shelf{}}
 }
 
 // A Session is who is talking, and about what.
@@ -97,6 +121,7 @@ type Reason string
 const (
 	Answered   Reason = "answered"
 	TooLong    Reason = "steps"      // the ceiling of steps was reached
+	Circled    Reason = "circling"   // the loop breaker cut off calls twice
 	Superseded Reason = "superseded" // it was broken off, and another input came before it was delivered again
 )
 
@@ -114,17 +139,20 @@ type Answer struct {
 // may be nil and must not block for long. An error carries a problem: the
 // input is stored, and the same input given again continues the turn. An input
 // that was answered, or that another one has superseded, gives its old end.
-// A turn of the session that is running already in this process is Busy, and
-// an id that comes with other words than before is Conflict.
+//
+// While another turn of the session runs, in this process or elsewhere, Turn
+// waits for Config.Wait; then it is Busy, which says who has the session and
+// when to come back. A turn whose session was taken over is Busy, too, with
+// nothing of it kept from then on. An id that comes with other words than
+// before is Conflict.
 func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Event)) (Answer, error) {
 	if problem := validInput(s, in); problem != nil {
 		return Answer{}, host.Fail("agent.Turn", problem, nil)
 	}
-	if !a.enter(s.Ref) {
-		return Answer{}, host.Fail("agent.Turn", abi.NewProblem(abi.Busy, "session %s has a turn running", s.Ref), nil)
-	}
-	defer a.leave(s.Ref)
-	t := &turn{Agent: a, session: s, sink: sink{on: on, now: a.Now}}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	t := a.newTurn(s, on, end)
+	defer t.lease.leave(ctx)
 	if err := t.begin(ctx, in); err != nil {
 		return Answer{}, err
 	}
@@ -134,6 +162,9 @@ func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Even
 		return answer, nil
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnStart, Text: in.Text})
+	for _, problem := range t.untold {
+		t.tell(problem)
+	}
 	t.tellMissing()
 	return t.run(ctx)
 }
@@ -154,33 +185,26 @@ func validInput(s Session, in Input) *abi.Problem {
 	return nil
 }
 
-func (a *Agent) enter(ref host.SessionRef) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.running[ref] {
-		return false
-	}
-	a.running[ref] = true
-	return true
-}
-
-func (a *Agent) leave(ref host.SessionRef) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.running, ref)
-}
-
 // A turn is one run of the loop.
 type turn struct {
 	*Agent
 	session Session
 	sink    sink
+	lease   *lease
 	conversation
 
 	catalog *release.Catalog
 	shelf   *window.Shelf
+	resumed int                        // messages that there were when the turn went on; 0 for a new input
 	before  map[string]json.RawMessage // the skills' state when this run of the turn began
+	untold  []*abi.Problem             // with the user's own files, until the turn tells
+	noted   bool                       // the project's notes were read
+	project string                     // the notes
 	answer  Answer
+}
+
+func (a *Agent) newTurn(s Session, on func(host.Event), end context.CancelCauseFunc) *turn {
+	return &turn{Agent: a, session: s, sink: sink{on: on, now: a.Now}, lease: a.newLease(s.Ref, end)}
 }
 
 // tellMissing tells the user which skills they have to do without.
@@ -194,28 +218,39 @@ func (t *turn) tellMissing() {
 // run goes on from what the conversation says until the turn is over.
 func (t *turn) run(ctx context.Context) (Answer, error) {
 	for {
-		if ctx.Err() != nil {
-			return t.answer, host.Fail("agent.Turn", host.ProblemOf(ctx.Err()), ctx.Err())
-		}
 		var err error
 		switch next := t.next(); {
 		case next == over:
 			return t.end(ctx, Answered)
+		case ctx.Err() != nil:
+			err = host.Fail("agent.Turn", nil, context.Cause(ctx))
 		case next == act:
 			err = t.act(ctx)
+		case t.circled():
+			return t.end(ctx, Circled)
 		case t.steps() >= t.Steps:
 			return t.end(ctx, TooLong)
 		default:
 			err = t.think(ctx)
 		}
 		if err != nil {
-			t.sink.notice(host.ProblemOf(err), t.session.Locale)
-			return t.answer, err
+			return t.fail(err)
 		}
 	}
 }
 
-// think asks the model and stores its answer.
+// fail is the end of a turn that is broken off. Whatever a turn says whose
+// session was taken over, that is the reason.
+func (t *turn) fail(err error) (Answer, error) {
+	if lost := t.lease.isLost(); lost != nil {
+		err = lost
+	}
+	t.sink.notice(host.ProblemOf(err), t.session.Locale)
+	return t.answer, err
+}
+
+// think asks the model and stores its answer. An answer without calls is the
+// turn's, and stored with its end.
 func (t *turn) think(ctx context.Context) error {
 	request, err := t.view(ctx)
 	if err != nil {
@@ -233,7 +268,11 @@ func (t *turn) think(ctx context.Context) error {
 	t.answer.Usage.Cached += reply.Usage.Cached
 	t.answer.Usage.Output += reply.Usage.Output
 	t.seen.Meter = t.seen.Meter.Observe(window.RequestTokens(request), reply.Usage)
-	return t.save(ctx, t.Store, []model.Message{reply.Message()}, nil)
+	t.say(reply.Message())
+	if t.next() == over {
+		return nil
+	}
+	return t.save(ctx)
 }
 
 // validReply refuses an answer that is none, or more than can be done. It is
@@ -252,19 +291,28 @@ func validReply(r model.Reply) *abi.Problem {
 
 // end stores the turn's answer with its input, so that a redelivery gets it.
 func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
-	var last []model.Message
 	t.answer.Reason = reason
-	if reason == TooLong {
+	switch reason {
+	case TooLong:
 		problem := abi.NewProblem(abi.OverBudget, "the turn took %d steps without an answer", t.Steps)
 		t.sink.notice(problem, t.session.Locale)
-		t.answer.Text = abi.RowOf(problem.Code).User(t.session.Locale)
-		last = []model.Message{{Role: model.RoleAssistant, Text: t.answer.Text}}
-	} else {
-		t.answer.Text = t.messages[len(t.messages)-1].Text
+		t.say(t.lastWords(abi.OverBudget))
+	case Circled: // the call that was cut off has told the user
+		t.say(t.lastWords(abi.Circling))
 	}
-	if err := t.finish(ctx, t.Store, t.answer, last...); err != nil {
-		return t.answer, err
+	t.answer.Text = t.messages[len(t.messages)-1].Text
+	topics, err := t.cutTopics(ctx)
+	if err == nil {
+		err = t.finish(ctx, topics...)
+	}
+	if err != nil {
+		return t.fail(err)
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnEnd, Reason: string(reason)})
 	return t.answer, nil
+}
+
+// lastWords is the answer of a turn that ended without one of the model's.
+func (t *turn) lastWords(why abi.Code) model.Message {
+	return model.Message{Role: model.RoleAssistant, Text: abi.RowOf(why).User(t.session.Locale)}
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -76,6 +77,7 @@ func fails(code abi.Code) func() (model.Reply, error) {
 type house struct {
 	t      *testing.T
 	store  *state.Store
+	raw    *sql.DB // its SQLite file, past the store
 	agent  *Agent
 	events []host.Event
 }
@@ -85,16 +87,31 @@ var session = Session{Ref: host.SessionRef{Tenant: "acme", User: "mia", Session:
 func newHouse(t *testing.T, m model.Provider) *house {
 	t.Helper()
 	ctx := context.Background()
-	store, err := state.Open(ctx, filepath.Join(t.TempDir(), "store.db"), state.Options{})
+	path := filepath.Join(t.TempDir(), "store.db")
+	store, err := state.Open(ctx, path, state.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	h := &house{t: t, store: store}
+	h := &house{t: t, store: store, raw: openRaw(t, path)}
 	h.agent = New(Config{Store: store, Releases: newSet(t, nil), Dispatch: dispatch.New(dispatch.Config{
 		Config: grant.Config{Store: store}, Sleep: noSleep,
 	}), Model: m})
 	return h
+}
+
+func openRaw(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { raw.Close() })
+	raw.SetMaxOpenConns(1) // so that what is set holds for all that follows
+	if _, err := raw.Exec("PRAGMA busy_timeout = 60000"); err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // newSet gives the test guest as the only current release.
@@ -158,7 +175,7 @@ func TestTurnThinksActsAndAnswers(t *testing.T) {
 	if answer.Text != "2 pens are ordered." || answer.Reason != Answered || answer.Steps != 2 || h.stored("total/pen") != "2" {
 		t.Fatalf("answer is %+v", answer)
 	}
-	if got, want := h.kinds(), "turn.start call outcome text turn.end"; got != want {
+	if got, want := h.kinds(), "turn.start call notice outcome text turn.end"; got != want {
 		t.Errorf("events are %q, want %q", got, want)
 	}
 	last := m.asked[1].Messages[2]
@@ -314,11 +331,26 @@ func TestDanglingCallsGetAResult(t *testing.T) {
 // the model's first answer was stored.
 func (h *house) dieAfterThinking(id, text string) *turn {
 	h.t.Helper()
-	t := &turn{Agent: h.agent, session: session, sink: sink{now: h.agent.Now}}
-	if err := t.begin(context.Background(), Input{ID: host.InputID(id), Text: text}); err != nil {
+	t := h.think(id, text)
+	t.lease.leave(context.Background()) // or its time runs out
+	return t
+}
+
+// think begins a turn by hand and asks the model once.
+func (h *house) think(id, text string) *turn {
+	h.t.Helper()
+	t := h.begin(id, text)
+	if err := t.think(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := t.think(context.Background()); err != nil {
+	return t
+}
+
+// begin begins a turn by hand. It has the session's lease.
+func (h *house) begin(id, text string) *turn {
+	h.t.Helper()
+	t := h.agent.newTurn(session, nil, func(error) {})
+	if err := t.begin(context.Background(), Input{ID: host.InputID(id), Text: text}); err != nil {
 		h.t.Fatal(err)
 	}
 	return t
@@ -336,49 +368,6 @@ func TestEndlessTurnStopsAtItsCeiling(t *testing.T) {
 	}
 	if again := h.mustTurn("1", "go on for ever"); !again.Repeated {
 		t.Error("the turn did not end")
-	}
-}
-
-func TestSecondTurnOfARunningSessionIsBusy(t *testing.T) {
-	inside, goOn := make(chan struct{}), make(chan struct{})
-	wait := func() (model.Reply, error) {
-		close(inside)
-		<-goOn
-		return model.Reply{Text: "done"}, nil
-	}
-	h := newHouse(t, &script{answers: []func() (model.Reply, error){wait}})
-	var group sync.WaitGroup
-	group.Go(func() {
-		if _, err := h.agent.Turn(context.Background(), session, Input{ID: "1", Text: "slow"}, nil); err != nil {
-			t.Error(err)
-		}
-	})
-	<-inside
-	_, err := h.agent.Turn(context.Background(), session, Input{ID: "2", Text: "quick"}, nil)
-	close(goOn)
-	group.Wait()
-	if err == nil || host.ProblemOf(err).Code != abi.Busy {
-		t.Fatalf("error is %v, want busy", err)
-	}
-}
-
-// TestForkedConversationIsRefused (H41, H43): two writers without a lock
-// between them; the store lets one of them go on.
-func TestForkedConversationIsRefused(t *testing.T) {
-	h := newHouse(t, &script{answers: []func() (model.Reply, error){says("one"), says("two")}})
-	first := &turn{Agent: h.agent, session: session, sink: sink{now: h.agent.Now}}
-	second := &turn{Agent: h.agent, session: session, sink: sink{now: h.agent.Now}}
-	if err := first.begin(context.Background(), Input{ID: "1", Text: "hello"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.begin(context.Background(), Input{ID: "1", Text: "hello"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.think(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.think(context.Background()); err == nil || host.ProblemOf(err).Code != abi.StoreConflict {
-		t.Fatalf("error is %v, want a store conflict", err)
 	}
 }
 

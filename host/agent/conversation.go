@@ -1,57 +1,23 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/model"
-	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
 )
-
-// State keys of a session. Messages have a key each, so that a session grows
-// by what was said and not by its square. No skill can name a key with a slash.
-const (
-	keySession = "agent/session"
-	keyMessage = "agent/message/" // and eight digits
-	keyInput   = "agent/input/"   // and the input's id
-	keyView    = "agent/view"
-
-	keyCompaction = "agent/compaction/" // and eight digits
-)
-
-func messageKey(i int) string { return fmt.Sprintf("%s%08d", keyMessage, i) }
-
-// A sessionValue is the state under keySession. Every save of the conversation
-// changes it, so its version orders all of them: of two writers one loses.
-type sessionValue struct {
-	Created  time.Time    `json:"created"`
-	Live     host.LiveID  `json:"live,omitempty"`
-	Locale   string       `json:"locale,omitempty"`
-	Pins     release.Pins `json:"pins"`
-	Inputs   int          `json:"inputs"`
-	Messages int          `json:"messages"`
-	Active   host.InputID `json:"active,omitempty"` // the input whose turn is not over
-}
-
-// An inputValue is the state of one input.
-type inputValue struct {
-	Ordinal int     `json:"ordinal"` // from 1
-	Message int     `json:"message"` // index of the user's message
-	Answer  *Answer `json:"answer,omitempty"`
-}
 
 // maxMessages is how many of a session's last messages a turn works with, and
 // the model sees; a model's window holds fewer. A turn that is resumed has all
 // of its own.
 const maxMessages = 1000
 
-// A conversation is the end of a session's messages, as stored, from a user's
-// message on.
+// A conversation is the end of a session's messages, from a user's message on:
+// those that are stored, and behind them those that the next save stores.
 type conversation struct {
 	ref      host.SessionRef
 	meta     sessionValue
@@ -61,10 +27,12 @@ type conversation struct {
 
 	inputID      host.InputID
 	input        inputValue
-	inputVersion int64
+	inputVersion int64 // 0 if it was never stored
+	inputChanged bool
 
 	seen        viewValue
 	seenVersion int64
+	seenStored  json.RawMessage // what is stored of seen
 }
 
 // at gives a message by its index in the session.
@@ -73,79 +41,47 @@ func (c *conversation) at(i int) model.Message { return c.messages[i-c.first] }
 // count gives the number of messages of the session.
 func (c *conversation) count() int { return c.first + len(c.messages) }
 
-// begin finds the session and the input. An input that is over is left at
-// that; else it loads the conversation, pins the releases, and stores the input
-// unless it was stored before.
-func (t *turn) begin(ctx context.Context, in Input) error {
-	t.ref, t.inputID = t.session.Ref, in.ID
-	if err := t.find(ctx, in.Text); err != nil {
-		return err
-	}
-	if t.version == 0 {
-		t.meta = sessionValue{Created: t.Now().UTC(), Live: t.session.Live, Locale: t.session.Locale}
-	}
-	if t.session.Live == "" {
-		t.session.Live = t.meta.Live
-	}
-	if t.session.Locale == "" {
-		t.session.Locale = t.meta.Locale
-	}
-	if t.inputVersion != 0 && t.input.Answer == nil && t.meta.Active != in.ID {
-		t.input.Answer = &Answer{Reason: Superseded, Text: abi.RowOf(abi.Cancelled).User(t.session.Locale)}
-	}
-	if t.input.Answer != nil {
-		return nil
-	}
-	if err := t.load(ctx, t.Store); err != nil {
-		return err
-	}
-	t.catalog, t.meta.Pins = t.Releases.Catalog(ctx, t.meta.Pins)
-	t.shelf = t.shelfOf(t)
-	if t.inputVersion != 0 {
-		return nil
-	}
-	messages, err := t.interrupted(ctx)
-	if err != nil {
-		return err
-	}
-	messages = append(messages, model.Message{Role: model.RoleUser, Text: in.Text})
-	t.meta.Inputs++
-	t.meta.Active = in.ID
-	t.input = inputValue{Ordinal: t.meta.Inputs, Message: t.count() + len(messages) - 1}
-	return t.save(ctx, t.Store, messages, &t.input)
-}
-
 // find reads the session's and the input's own values. An input that was
 // stored must come with the same words.
-func (t *turn) find(ctx context.Context, text string) error {
-	inputKey := keyInput + string(t.inputID)
-	values, err := t.Store.LoadState(ctx, t.ref, keySession, inputKey, keyView)
+func (c *conversation) find(ctx context.Context, store *state.Store, text string) error {
+	key := inputKey(c.inputID)
+	values, err := store.LoadState(ctx, c.ref, keySession, key, keyView)
 	if err != nil {
 		return err
 	}
-	if err := read(values, keySession, &t.meta, &t.version); err != nil {
+	if c.meta, c.version, err = read(sessionForm(), values, keySession); err != nil {
 		return err
 	}
-	if err := read(values, keyView, &t.seen, &t.seenVersion); err != nil {
+	if c.seen, c.seenVersion, err = read(viewForm(), values, keyView); err != nil {
 		return err
 	}
-	if err := read(values, inputKey, &t.input, &t.inputVersion); err != nil || t.inputVersion == 0 {
+	c.seenStored = values[keyView].Data
+	if c.input, c.inputVersion, err = read(inputForm(), values, key); err != nil || c.inputVersion == 0 {
 		return err
 	}
-	var said model.Message
-	var version int64
-	key := messageKey(t.input.Message)
-	if values, err = t.Store.LoadState(ctx, t.ref, key); err != nil {
-		return err
+	if c.input.Digest == host.Digest([]byte(text)) {
+		return nil
 	}
-	if err := read(values, key, &said, &version); err != nil {
-		return err
-	}
-	if said.Text != text {
-		return host.Fail("agent.Turn", abi.NewProblem(abi.Conflict, "input %s was delivered before with other words", t.inputID).
+	said, err := findMessage(ctx, store, c.ref, c.input.Message)
+	if err == nil && said.Text != text { // as it is stored, with what it names
+		err = host.Fail("agent.Turn", abi.NewProblem(abi.Conflict, "input %s was delivered before with other words", c.inputID).
 			WithHint("give every input an id of its own"), nil)
 	}
-	return nil
+	return err
+}
+
+// findMessage reads one message of a session.
+func findMessage(ctx context.Context, store *state.Store, ref host.SessionRef, i int) (model.Message, error) {
+	key := messageKey(i)
+	values, err := store.LoadState(ctx, ref, key)
+	if err != nil {
+		return model.Message{}, err
+	}
+	said, version, err := read(messageForm(), values, key)
+	if err == nil && version == 0 {
+		err = host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "session %s has no message %d", ref, i), nil)
+	}
+	return said, err
 }
 
 // load loads the messages.
@@ -154,29 +90,40 @@ func (c *conversation) load(ctx context.Context, store *state.Store) error {
 	if c.inputVersion != 0 {
 		c.first = min(c.first, c.input.Message)
 	}
-	after := ""
-	if c.first > 0 {
-		after = messageKey(c.first - 1)
+	messages, err := loadMessages(ctx, store, c.ref, c.first, c.meta.Messages)
+	if err != nil {
+		return err
 	}
-	for c.count() < c.meta.Messages {
-		page, err := store.ListState(ctx, c.ref, keyMessage, after, c.meta.Messages-c.count())
+	c.messages = messages
+	c.beginWithUser()
+	return nil
+}
+
+// loadMessages gives the messages of a session from one index to before another.
+func loadMessages(ctx context.Context, store *state.Store, ref host.SessionRef, from, to int) ([]model.Message, error) {
+	messages := make([]model.Message, 0, max(0, to-from))
+	after := ""
+	if from > 0 {
+		after = messageKey(from - 1)
+	}
+	for from+len(messages) < to {
+		page, err := store.ListState(ctx, ref, keyMessage, after, to-from-len(messages))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(page) == 0 {
-			return host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "session %s has %d of its %d messages", c.ref, c.count(), c.meta.Messages), nil)
+			return nil, host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "session %s has %d of its %d messages", ref, from+len(messages), to), nil)
 		}
 		for _, v := range page {
-			var m model.Message
-			if err := json.Unmarshal(v.Data, &m); err != nil {
-				return host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "%s of session %s cannot be read", v.Key, c.ref), err)
+			m, err := messageForm().decode(v.Key, v.Data)
+			if err != nil {
+				return nil, err
 			}
-			c.messages = append(c.messages, m)
+			messages = append(messages, m)
 			after = v.Key
 		}
 	}
-	c.beginWithUser()
-	return nil
+	return messages, nil
 }
 
 // beginWithUser leaves out the rest of a turn whose beginning is left out: a
@@ -188,58 +135,39 @@ func (c *conversation) beginWithUser() {
 	}
 }
 
-func read(values map[string]state.Value, key string, into any, version *int64) error {
-	v, ok := values[key]
-	if !ok {
-		return nil
-	}
-	*version = v.Version
-	if err := json.Unmarshal(v.Data, into); err != nil {
-		return host.Fail("agent.load", abi.NewProblem(abi.StoreFailure, "state key %s cannot be read", key), err)
-	}
-	return nil
-}
+// say adds messages. The next save stores them.
+func (c *conversation) say(messages ...model.Message) { c.messages = append(c.messages, messages...) }
 
-// finish stores the answer with its input, and the last messages of the turn.
-func (c *conversation) finish(ctx context.Context, store *state.Store, answer Answer, last ...model.Message) error {
-	c.input.Answer = &answer
-	c.meta.Active = ""
-	return c.save(ctx, store, last, &c.input)
-}
-
-// save stores messages and adds them to the conversation, with what the model
-// saw; with an input, it stores that, too, and whatever else goes with them.
-func (c *conversation) save(ctx context.Context, store *state.Store, messages []model.Message, input *inputValue, more ...state.Change) error {
+// changes gives what a save stores: what was said since the last one; and what
+// the model saw and the input, where they have changed.
+func (c *conversation) changes() []state.Change {
 	meta := c.meta
-	meta.Messages += len(messages)
-	changes := append(more,
-		state.Change{Key: keySession, Version: c.version, Data: encode(meta)},
-		state.Change{Key: keyView, Version: c.seenVersion, Data: encode(c.seen)})
-	for i, m := range messages {
-		changes = append(changes, state.Change{Key: messageKey(c.meta.Messages + i), Data: encode(m)})
+	meta.Messages = c.count()
+	changes := []state.Change{{Key: keySession, Version: c.version, Data: sessionForm().encode(meta)}}
+	if seen := viewForm().encode(c.seen); !bytes.Equal(seen, c.seenStored) {
+		changes = append(changes, state.Change{Key: keyView, Version: c.seenVersion, Data: seen})
 	}
-	if input != nil {
-		changes = append(changes, state.Change{Key: keyInput + string(c.inputID), Version: c.inputVersion, Data: encode(input)})
+	for i := c.meta.Messages; i < c.count(); i++ {
+		changes = append(changes, state.Change{Key: messageKey(i), Data: messageForm().encode(c.at(i))})
 	}
-	if err := store.SaveState(ctx, c.ref, changes...); err != nil {
-		return err
+	if c.inputChanged {
+		changes = append(changes, state.Change{Key: inputKey(c.inputID), Version: c.inputVersion, Data: inputForm().encode(c.input)})
 	}
-	c.meta = meta
-	c.version++
-	c.seenVersion++
-	if input != nil {
-		c.inputVersion++
-	}
-	c.messages = append(c.messages, messages...)
-	return nil
+	return changes
 }
 
-func encode(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("BUG: session state does not marshal: " + err.Error())
+// saved notes that the changes are stored.
+func (c *conversation) saved() {
+	c.meta.Messages = c.count()
+	c.version++
+	if seen := viewForm().encode(c.seen); !bytes.Equal(seen, c.seenStored) {
+		c.seenVersion++
+		c.seenStored = seen
 	}
-	return b
+	if c.inputChanged {
+		c.inputVersion++
+		c.inputChanged = false
+	}
 }
 
 // What comes next in a conversation.

@@ -11,21 +11,49 @@
 //  2. The conversation's end is loaded and the session's releases are pinned.
 //     Calls of a turn that was broken off and is not continued get a result:
 //     the records say what became of each.
-//  3. The user's words are stored before the model is asked.
+//  3. The user's words are stored before the model is asked, with the session's
+//     files that they name, and the scene that they fall in; and with them the
+//     session's lease is taken.
 //  4. The window is fitted. A compaction is stored before the model sees it, so
 //     that every replica asks the same; a small model may word the summary.
 //     The model is told the skills' state as it is now, and what this turn
-//     changed of it. It answers; the answer is stored before its calls run.
+//     changed of it, the project's notes, and the guides of skills in play. It
+//     answers; an answer with calls is stored before they run.
 //  5. Calls run: neighbouring reads side by side, writes alone and in order.
 //     Their results are stored as they come, in the order of the calls. A call
 //     that fails is a result too and never ends the turn. A call that was
-//     stopped with the turn, or is running elsewhere, gets none yet. A search
-//     for tools that the model does not see is answered from the shelf.
-//  6. From 4 again, until an answer without calls, or the ceiling of steps.
+//     stopped with the turn, or is running elsewhere, gets none yet. Searches for
+//     tools that the model does not see, and for topics of earlier, are answered
+//     here. A call that goes round in circles is cut off with a warning; the
+//     second one of a turn ends the turn.
+//  6. From 4 again, until an answer without calls, or the ceiling of steps. It
+//     is stored as the turn's end, and with that the lease is given back. So a
+//     turn without calls is two transactions. After some inputs what was said is
+//     cut into topics.
 //
 // What comes next is read off the stored conversation and nothing else: after
 // its last message is a user's or a result, the model is asked; after calls
 // without results, they run; after an answer, the turn is over. So a turn that
-// was broken off anywhere continues, and a call that was in the middle gets its
-// old id and key and meets its claim.
+// was broken off anywhere continues, by the same input or by Resume, which finds
+// the words in the store. A call that was in the middle gets its old id and key
+// and meets its claim; one that was settled has its outcome on record.
+//
+// What is stored under which keys, and how older versions of it are read, is in
+// keys.go. Sessions, Show and Messages look at it without a lease.
+//
+// # Life of a turn's lease (lease.go, begin.go)
+//
+//  1. A turn gets its session's only place in this process, and then the lease in
+//     the store. It waits a few seconds for another turn that has them; then it
+//     is Busy, and says who has the session.
+//  2. A new input takes the lease with its first save; the versions of that save
+//     protect what was read before. A turn that goes on, one that had to wait,
+//     and one that must say what became of calls, take it alone and then read.
+//  3. The lease is renewed each third of its time. Its fence goes with every save,
+//     and with every call into its claim and its settlement.
+//  4. The last save gives it back. A turn that fails or is stopped gives it back,
+//     too, so that it can go on elsewhere at once; after a crash it runs out.
+//  5. If somebody else took it over, or if it could not be renewed in time, the
+//     turn's context ends with Busy as the cause, and nothing more is saved. A
+//     call that was running then keeps its claim, as after a crash.
 package agent

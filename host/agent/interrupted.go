@@ -32,7 +32,7 @@ const maxFateRecords = 100
 // begin.
 func (t *turn) fate(ctx context.Context, c openCall) (host.Outcome, error) {
 	id := t.callID(c)
-	records, err := t.Store.Records(ctx, t.ref.Tenant, state.RecordFilter{Session: t.ref, Call: id, Limit: maxFateRecords})
+	records, err := t.Store.Records(ctx, t.ref.Tenant, state.RecordFilter{Call: id, Limit: maxFateRecords}) // an id is one session's
 	if err != nil {
 		return host.Outcome{}, err
 	}

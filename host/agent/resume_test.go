@@ -63,8 +63,9 @@ func TestInterruptedCallIsToldAsTheRecordsHaveIt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &script{answers: []func() (model.Reply, error){calls(tt.call), says("what now?")}}
 			h := newHouse(t, m)
-			broken := h.dieAfterThinking("1", "go")
+			broken := h.think("1", "go")
 			tt.before(broken, broken.open()[0])
+			broken.lease.leave(t.Context())
 			h.mustTurn("2", "never mind")
 			if got := m.asked[1].Messages[2]; got.OK != tt.ok || !strings.Contains(got.Text, tt.want) {
 				t.Errorf("the model saw %+v, want %s", got, tt.want)
@@ -104,24 +105,25 @@ func TestStoppedCallsRunWhenTheTurnGoesOn(t *testing.T) {
 func TestCallThatRunsElsewhereIsNotAnswered(t *testing.T) {
 	m := &script{answers: []func() (model.Reply, error){calls(`total {"item":"pen"}`, `order_once {"item":"pen","count":2}`), says("done")}}
 	h := newHouse(t, m)
-	broken := h.dieAfterThinking("1", "order 2 pens")
-	c := broken.open()[1]
+	turn := h.think("1", "order 2 pens")
+	c := turn.open()[1]
 	key, err := host.Intent{Session: session.Ref, Input: 1, Tool: c.call.Tool, Args: json.RawMessage(c.call.Args)}.Key()
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := state.ClaimRequest{Session: session.Ref, Key: key, Call: broken.callID(c), Lease: time.Hour,
-		Digest: host.Digest([]byte(h.agent.Dispatch.Meaning(broken.catalog, c.call.Tool, c.call.Args))),
-		Intent: host.Record{Call: broken.callID(c), Kind: host.RecordIntent, Tool: c.call.Tool}}
-	if claim, err := h.store.Claim(context.Background(), request); err != nil || claim.State != state.ClaimNew {
+	request := state.ClaimRequest{Session: session.Ref, Key: key, Call: turn.callID(c), Fence: turn.lease.fence, Lease: time.Hour,
+		Digest: host.Digest([]byte(h.agent.Dispatch.Meaning(turn.catalog, c.call.Tool, c.call.Args))),
+		Intent: host.Record{Call: turn.callID(c), Kind: host.RecordIntent, Tool: c.call.Tool}}
+	if claim, err := h.store.Claim(t.Context(), request); err != nil || claim.State != state.ClaimNew {
 		t.Fatal(claim, err)
 	}
-	if _, err := h.turn("1", "order 2 pens"); err == nil || host.ProblemOf(err).Code != abi.Busy {
+	if _, err := turn.run(t.Context()); err == nil || host.ProblemOf(err).Code != abi.Busy {
 		t.Fatalf("error is %v, want busy", err)
 	}
-	if err := h.store.ReleaseClaim(context.Background(), session.Ref, key, broken.callID(c)); err != nil {
+	if err := h.store.ReleaseClaim(t.Context(), session.Ref, key, turn.callID(c)); err != nil {
 		t.Fatal(err)
 	}
+	turn.lease.leave(t.Context())
 	if answer := h.mustTurn("1", "order 2 pens"); answer.Text != "done" || len(answer.Outcomes) != 1 || h.stored("total/pen") != "2" {
 		t.Fatalf("answer is %+v, stored %s", answer, h.stored("total/pen"))
 	}
@@ -297,21 +299,22 @@ func TestLongTurnHasAllOfItsOwn(t *testing.T) {
 }
 
 // say stores what is said n times.
-func (h *house) say(n int, said func(i int) []model.Message) {
+func (h *house) say(n int, words func(i int) []model.Message) {
 	h.t.Helper()
-	t := &turn{Agent: h.agent, session: session}
-	t.ref = session.Ref
-	if err := t.find(context.Background(), ""); err != nil {
+	c := conversation{ref: session.Ref}
+	if err := c.find(h.t.Context(), h.store, ""); err != nil {
 		h.t.Fatal(err)
 	}
-	t.first = t.meta.Messages
+	c.first = c.meta.Messages
 	for i := 0; i < n; {
-		var batch []model.Message
-		for ; i < n && len(batch) < 90; i++ {
-			batch = append(batch, said(i)...)
+		for said := 0; i < n && said < 90; i++ {
+			messages := words(i)
+			c.say(messages...)
+			said += len(messages)
 		}
-		if err := t.save(context.Background(), h.store, batch, nil); err != nil {
+		if err := h.store.SaveState(h.t.Context(), c.ref, c.changes()...); err != nil {
 			h.t.Fatal(err)
 		}
+		c.saved()
 	}
 }

@@ -200,9 +200,9 @@ func (s *stress) count(answer Answer, err error) {
 // check holds a conversation against its own rules, and adds up what it says
 // was ordered.
 func (s *stress) check(ref host.SessionRef, sums map[string]int) {
-	t := &turn{Agent: s.replicas[0], session: Session{Ref: ref}}
+	t := s.replicas[0].newTurn(Session{Ref: ref}, nil, nil)
 	t.ref = ref
-	if err := t.find(context.Background(), ""); err != nil {
+	if err := t.find(context.Background(), s.store, ""); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := t.load(context.Background(), s.store); err != nil {

@@ -15,28 +15,23 @@ import (
 	"github.com/sluicehq/sluice/host/window"
 )
 
-// A viewValue is the state under keyView: what, beside the messages, decides
-// what the model sees. The window is a function of both, on any replica.
-type viewValue struct {
-	Cut         window.Cut   `json:"cut,omitzero"`
-	Shown       window.Shown `json:"shown,omitzero"`
-	Meter       window.Meter `json:"meter,omitzero"`
-	Compactions int          `json:"compactions,omitempty"` // that are stored as events
-}
-
 // maxHintKeys bounds the state keys that a hint tells of.
 const maxHintKeys = 256
 
 // view gives the request for the next answer. Where the conversation had to be
 // compacted, that is stored before the model is asked.
 func (t *turn) view(ctx context.Context) (model.Request, error) {
-	shown := t.shelf.Choose(t.seen.Shown, t.messages, "")
+	shown := t.shelf.Choose(t.seen.Shown, t.messages, t.meta.scene())
 	hint, err := t.hint(ctx)
 	if err != nil {
 		return model.Request{}, err
 	}
 	layers := window.Layers{
-		Persona: t.Persona, Skills: t.shelf.Skills(shown), Tools: t.shelf.Tools(shown), State: hint, Locale: t.session.Locale,
+		Persona: t.Persona, Skills: t.shelf.Skills(shown), Guides: t.shelf.Guides(shown, t.Window), Project: t.notes(),
+		Tools: t.shelf.Tools(shown), State: hint, Locale: t.session.Locale,
+	}
+	if t.meta.Topics > 0 {
+		layers.Tools = append(layers.Tools, window.SearchTopics())
 	}
 	plan, err := window.Fit(window.Conversation{Messages: t.messages, First: t.first, Cut: t.seen.Cut, IsRead: t.changesNothing},
 		window.Budget{Window: t.Window, Fixed: window.RequestTokens(layers.Request()), Meter: t.seen.Meter})
@@ -76,10 +71,10 @@ func (t *turn) keepCut(ctx context.Context, plan window.Plan) error {
 	t.seen.Cut = plan.Cut
 	var events []state.Change
 	for _, e := range plan.Events {
-		events = append(events, state.Change{Key: fmt.Sprintf("%s%08d", keyCompaction, t.seen.Compactions), Data: encode(e)})
+		events = append(events, state.Change{Key: compactionKey(t.seen.Compactions), Data: compactionForm().encode(e)})
 		t.seen.Compactions++
 	}
-	return t.save(ctx, t.Store, nil, nil, events...)
+	return t.save(ctx, events...)
 }
 
 // hint tells the session's state, and what of it this turn has changed.
@@ -145,7 +140,9 @@ func declaredState(skills []*manifest.Skill) (keys, prefixes []string) {
 }
 
 // changesNothing is what the window goes by when it makes lines of old calls.
-func (t *turn) changesNothing(tool string) bool { return tool == window.SearchTool || t.isRead(tool) }
+func (t *turn) changesNothing(tool string) bool {
+	return tool == window.SearchTool || tool == window.TopicsTool || t.isRead(tool)
+}
 
 // maxShelves bounds the shelves that an agent keeps; sessions are mostly pinned
 // to the same few sets of releases.
@@ -172,16 +169,20 @@ func (a *Agent) shelfOf(t *turn) *window.Shelf {
 	return shelf
 }
 
-// search answers a call of the search for tools, which is no tool of a skill.
-// It reports false for any other call.
+// search answers a call of the search for tools or for topics, which are no
+// tools of a skill. It reports false for any other call.
 func (t *turn) search(ctx context.Context, c openCall) (bool, error) {
 	found, ok := t.shelf.Answer(c.call)
 	if !ok {
-		return false, nil
+		var err error
+		if found, ok, err = t.searchTopics(ctx, c.call); !ok || err != nil {
+			return ok, err
+		}
 	}
 	id := t.callID(c)
 	t.sink.emit(host.Event{Kind: host.EventCall, Call: id, Tool: c.call.Tool, Args: c.call.Args})
 	outcome := host.Outcome{Call: id, Tool: c.call.Tool, Status: host.Done, Preview: found.Text}
 	t.sink.emit(host.Event{Kind: host.EventOutcome, Call: id, Tool: c.call.Tool, Outcome: &outcome})
-	return true, t.save(context.WithoutCancel(ctx), t.Store, []model.Message{found}, nil)
+	t.say(found)
+	return true, t.save(ctx)
 }

@@ -33,6 +33,7 @@ const storedType = "application/octet-stream"
 // Failures of the bucket are StoreFailure; they may be tried again.
 type Store struct {
 	bucket  *blob.Bucket
+	folder  *folder // behind the bucket; nil where it is remote, and sees to its disks itself
 	timeout time.Duration
 }
 
@@ -76,12 +77,75 @@ func (s *Store) PutAs(ctx context.Context, ref host.SessionRef, id string, info 
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	meta := map[string]string{metaType: info.Type, metaName: info.Name}
-	maps.DeleteFunc(meta, func(_, value string) bool { return value == "" }) // not every bucket keeps an empty one
-	if err := s.bucket.WriteAll(ctx, key, data, &blob.WriterOptions{ContentType: storedType, Metadata: meta}); err != nil {
+	err := s.bucket.WriteAll(ctx, key, data, optionsOf(info))
+	if err == nil {
+		err = s.secure(ctx, key)
+	}
+	if err != nil {
 		return failure(ctx, op, "the blob cannot be written", err)
 	}
 	return nil
+}
+
+// PutFrom is Put for what comes as a stream; it holds a small part of it at a
+// time. Nothing is kept where the stream fails, which is StoreFailure with the
+// stream's error as a cause, or is longer than a blob may be, which is
+// QuotaReached.
+func (s *Store) PutFrom(ctx context.Context, ref host.SessionRef, info abi.BlobInfo, from io.Reader) (id string, size int64, err error) {
+	const op = "blob.PutFrom"
+	id = NewID()
+	key, problem := keyOf(ref, id)
+	if problem == nil {
+		problem = abi.CheckBlob(info, 0)
+	}
+	if problem != nil {
+		return "", 0, host.Fail(op, problem, nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	size, err = s.write(ctx, key, info, io.LimitReader(from, int64(abi.BlobBytes)+1))
+	switch {
+	case err != nil:
+		return "", 0, failure(ctx, op, "the blob cannot be written", err)
+	case abi.Size(size) > abi.BlobBytes:
+		return "", 0, host.Fail(op, abi.NewProblem(abi.QuotaReached, "the blob has more than %s, which is the most that is kept", abi.BlobBytes), nil)
+	}
+	return id, size, nil
+}
+
+// write writes a stream, unless it turns out to be too long.
+func (s *Store) write(ctx context.Context, key string, info abi.BlobInfo, from io.Reader) (size int64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w, err := s.bucket.NewWriter(ctx, key, optionsOf(info))
+	if err != nil {
+		return 0, err
+	}
+	size, err = io.Copy(w, from)
+	if err != nil || abi.Size(size) > abi.BlobBytes {
+		cancel() // before Close, which would keep it
+		_ = w.Close()
+		return size, err
+	}
+	if err = w.Close(); err == nil {
+		err = s.secure(ctx, key)
+	}
+	return size, err
+}
+
+// secure makes a blob that was written outlive a power cut, or removes it.
+func (s *Store) secure(ctx context.Context, key string) error {
+	err := s.folder.keep(key)
+	if err != nil {
+		_ = s.bucket.Delete(context.WithoutCancel(ctx), key) // what stays goes with the session
+	}
+	return err
+}
+
+func optionsOf(info abi.BlobInfo) *blob.WriterOptions {
+	meta := map[string]string{metaType: info.Type, metaName: info.Name}
+	maps.DeleteFunc(meta, func(_, value string) bool { return value == "" }) // not every bucket keeps an empty one
+	return &blob.WriterOptions{ContentType: storedType, Metadata: meta}
 }
 
 // Names of an object's metadata.
@@ -144,6 +208,39 @@ func (s *Store) atEnd(ctx context.Context, op string, ref host.SessionRef, id st
 	return []byte{}, nil
 }
 
+// Open gives all of a blob as a stream, for who has a use for more than one
+// Read gives. It ends with the store's time for one operation. Close it.
+func (s *Store) Open(ctx context.Context, ref host.SessionRef, id string) (io.ReadCloser, error) {
+	const op = "blob.Open"
+	key, problem := keyOf(ref, id)
+	if problem != nil {
+		return nil, host.Fail(op, problem, nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	r, err := s.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		defer cancel()
+		if gcerrors.Code(err) == gcerrors.NotFound {
+			return nil, host.Fail(op, NotThere(id), nil)
+		}
+		return nil, failure(ctx, op, "the blob cannot be read", err)
+	}
+	return stream{r, cancel}, nil
+}
+
+// A stream is a reader whose time ends with it.
+type stream struct {
+	*blob.Reader
+	cancel context.CancelFunc
+}
+
+// Close ends the stream.
+func (s stream) Close() error {
+	defer s.cancel()
+	return s.Reader.Close()
+}
+
+// Behind is the problem of a read that begins behind the end of a blob.
 func Behind(offset, size int64) *abi.Problem {
 	return abi.NewProblem(abi.OutOfBounds, "the blob has %d bytes, and the read begins at %d", size, offset).WithField("offset")
 }
@@ -197,11 +294,12 @@ func (s *Store) PurgeSession(ctx context.Context, ref host.SessionRef) error {
 	objects := s.bucket.List(&blob.ListOptions{Prefix: prefixOf(ref)})
 	for {
 		object, err := objects.Next(ctx)
-		if err == io.EOF {
-			return nil
-		}
 		if err == nil {
 			err = s.bucket.Delete(ctx, object.Key)
+		} else if err == io.EOF {
+			if err = s.folder.purge(prefixOf(ref)); err == nil {
+				return nil
+			}
 		}
 		if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 			return failure(ctx, op, "the session's blobs cannot be removed", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http/httptest"
 	"os"
@@ -219,6 +220,50 @@ func TestABlobGoesWithItsSession(t *testing.T) {
 		}
 		if err := s.PurgeSession(ctx, host.SessionRef{}); codeOf(err) != abi.BadValue {
 			t.Errorf("a purge of no session: %v", err)
+		}
+	})
+}
+
+func TestAPurgeGoesOverAllPagesOfAList(t *testing.T) {
+	s := open(t, serveS3(t, "s3://bucket"))
+	var last string
+	for range 1005 { // a page has 1,000
+		last = put(t, s, ref, abi.BlobInfo{}, "x")
+	}
+	theirs := put(t, s, strangers[0], abi.BlobInfo{}, "theirs")
+	if err := s.PurgeSession(ctx, ref); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Stat(ctx, ref, last); codeOf(err) != abi.NotFound {
+		t.Errorf("after the purge: %v", err)
+	}
+	if _, err := s.Stat(ctx, strangers[0], theirs); err != nil {
+		t.Errorf("another session's blob: %v", err)
+	}
+}
+
+func TestAStreamIsReadAsItWasWritten(t *testing.T) {
+	onEvery(t, func(t *testing.T, s *blob.Store) {
+		data := strings.Repeat("0123456789abcdef", 1<<16)
+		id, size, err := s.PutFrom(ctx, ref, abi.BlobInfo{Type: "text/csv", Name: "价格.csv"}, strings.NewReader(data))
+		if err != nil || size != int64(len(data)) {
+			t.Fatalf("%d bytes, %v", size, err)
+		}
+		if info, err := s.Stat(ctx, ref, id); err != nil || info.Name != "价格.csv" || info.Size != size {
+			t.Errorf("it is %+v, %v", info, err)
+		}
+		r, err := s.Open(ctx, ref, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err = errors.Join(err, r.Close()); err != nil || string(got) != data {
+			t.Errorf("%d bytes came back, %v", len(got), err)
+		}
+		for _, other := range strangers {
+			if _, err := s.Open(ctx, other, id); codeOf(err) != abi.NotFound {
+				t.Errorf("opened as %v: %v", other, err)
+			}
 		}
 	})
 }

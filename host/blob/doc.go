@@ -18,8 +18,9 @@
 //
 //  1. Put checks size, type and name, draws an id of 160 random bits, and writes
 //     the bytes under the SHA-256 of tenant, user and session, and that id. Type
-//     and name are metadata and no part of a path.
-//  2. Read and Stat look under the asking session only: an id of somebody else's
+//     and name are metadata and no part of a path. In a folder it is on the disk
+//     when Put returns. PutFrom does the same with a stream.
+//  2. Read, Open and Stat look under the asking session only: an id of somebody else's
 //     is not found, exactly as one that never was. Nothing changes a blob.
 //  3. Delete takes one back, whose call was not settled.
 //  4. PurgeSession removes all that lies under the session.

@@ -61,7 +61,13 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the blob store at %s cannot be opened", place(u)), err)
 	}
-	return &Store{bucket: bucket, timeout: cmp.Or(o.Timeout, Timeout)}, nil
+	s := &Store{bucket: bucket, timeout: cmp.Or(o.Timeout, Timeout)}
+	if u.Scheme == "file" {
+		if s.folder, err = newFolder(filepath.FromSlash(u.Path)); err != nil {
+			return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the blob store at %s cannot be opened", place(u)), err)
+		}
+	}
+	return s, nil
 }
 
 func parse(address string) (*url.URL, error) {

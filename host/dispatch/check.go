@@ -131,6 +131,7 @@ func (f *flight) loadEnv(ctx context.Context) *abi.Problem {
 		State:   map[string]json.RawMessage{},
 		Facts:   map[string]json.RawMessage{},
 	}
+	f.remember(ctx)
 	f.versions, f.fetched = map[string]int64{}, map[string]bool{}
 	access := f.entry.Release.Skill.Capabilities.State
 	if access == nil {

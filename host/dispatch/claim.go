@@ -62,7 +62,7 @@ func (f *flight) unclaimed(err error) *abi.Problem {
 func (f *flight) claimRequest() state.ClaimRequest {
 	return state.ClaimRequest{
 		Session: f.call.Session, Key: f.key, Digest: host.Digest([]byte(f.meaning)),
-		Call: f.call.ID, Lease: f.lease(), Intent: f.record(host.RecordIntent, f.intentDetail()),
+		Call: f.call.ID, Fence: f.call.Fence, Lease: f.lease(), Intent: f.record(host.RecordIntent, f.intentDetail()),
 	}
 }
 
@@ -128,6 +128,7 @@ func (f *flight) replay(ctx context.Context, claim state.Claim) *abi.Problem {
 	if err := json.Unmarshal(claim.Outcome, &stored); err != nil {
 		return abi.NewProblem(abi.HostBug, "the stored outcome of %s cannot be read", claim.Call)
 	}
+	f.whole(ctx, &stored)
 	first := stored.Call
 	stored.Call, stored.Replayed = f.call.ID, true
 	detail, err := json.Marshal(map[string]any{"of": first})
@@ -147,8 +148,10 @@ func (f *flight) intentDetail() json.RawMessage {
 		Tier    abi.Tier        `json:"tier"`
 		Input   int             `json:"input"`
 		Ordinal int             `json:"ordinal"`
+		Targets []string        `json:"targets,omitempty"`
 		Repairs []string        `json:"repairs,omitempty"`
-	}{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.outcome.Repairs})
+		Notes   []string        `json:"notes,omitempty"` // of the gate and its hooks
+	}{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.targets, f.outcome.Repairs, f.notes})
 	if err != nil {
 		panic("BUG: arguments that passed their schema do not marshal: " + err.Error())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // Config is what a Dispatcher works with. Only the store is required.
@@ -23,6 +25,17 @@ type Config struct {
 	// RecordReads records all host calls of reads too, and not only as many as
 	// fit beside the outcome: at the price of a blob for each read that makes more.
 	RecordReads bool
+
+	Policy  *manifest.Policy // red lines; nil has none
+	Hooks   *host.Hooks      // asked before and after every call; nil has none
+	Rates   *host.Rates      // what raises alerts; those of host.DefaultThresholds by default
+	Log     *slog.Logger     // tells operators of observers that fail; nothing by default
+	History History          // of what sessions did; the store's by default
+	Breaker BreakerMode      // what the loop breaker does; it cuts off by default
+
+	// Approver may say yes to a call of the tier hard-gate at once, for replays
+	// and tests; nil leaves it pending. It is called from several goroutines.
+	Approver func(context.Context, Question) bool
 
 	Now    func() time.Time                                 // the host's clock; time.Now by default
 	Sleep  func(ctx context.Context, d time.Duration) error // waits or gives the context's error
@@ -37,6 +50,15 @@ type Dispatcher struct{ Config }
 func New(cfg Config) *Dispatcher {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.History == nil {
+		cfg.History = storeHistory{cfg.Store, cfg.Now}
+	}
+	if cfg.Rates == nil {
+		cfg.Rates = host.NewRates(host.DefaultThresholds())
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Sleep == nil {
 		cfg.Sleep = sleep
@@ -76,10 +98,19 @@ type flight struct {
 	grant    *grant.Grant     // of the last attempt
 	kept     *grant.Kept      // what it wrote outside of the store, until its end is known
 	stored   *grant.Stored    // where the attempt's host calls are, likewise
+	spilled  string           // the id of the attempt's data, likewise
+	short    json.RawMessage  // the data as the store's rows have them, where they are too long
 	input    []byte           // the envelope that the guest got
+	guards   []opinion        // of the hooks before the call
+	says     []string         // why the tier is what it is
+	targets  []string         // what a write touches, where that is known
+	notes    []string         // what the gate found worth a record
+	remarks  []string         // likewise, since the call has begun to run
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
+	changes  []state.Change // of the state, by the attempt
+	moved    *transition    // likewise, for the record
 	outcome  host.Outcome
 	done     bool   // the outcome was there already
 	fault    string // what a panic said, for operators
@@ -96,7 +127,10 @@ type step struct {
 // its next step; what has been settled by then stays. A nil catalogue has no
 // tools.
 func (d *Dispatcher) Do(ctx context.Context, catalog *release.Catalog, call host.Call) host.Outcome {
-	return newFlight(d, catalog, call).do(ctx)
+	f := newFlight(d, catalog, call)
+	outcome := f.do(ctx)
+	f.watch(ctx, outcome)
+	return outcome
 }
 
 func newFlight(d *Dispatcher, catalog *release.Catalog, call host.Call) *flight {
@@ -114,7 +148,7 @@ func (f *flight) do(ctx context.Context) host.Outcome {
 	} {
 		problem := f.take(ctx, s)
 		if problem != nil {
-			problem = f.undone(ctx, problem)
+			problem = f.undone(ctx, f.refusedEarly(s.name, problem))
 		}
 		if f.done {
 			return f.outcome
@@ -123,6 +157,7 @@ func (f *flight) do(ctx context.Context) host.Outcome {
 			return f.refuse(ctx, s.name, problem)
 		}
 	}
+	f.tell()
 	ctx, cancel := f.withinLease(ctx)
 	defer cancel()
 	for {
@@ -147,6 +182,7 @@ func (f *flight) attempt(ctx context.Context) (string, *abi.Problem) {
 		{"recheck", f.recheck},
 		{"run", f.run},
 		{"verify", f.verify},
+		{"reduce", f.reduce},
 		{"hooks", f.afterHooks},
 		{"spill", f.spill},
 		{"settle", f.settle},

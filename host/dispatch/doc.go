@@ -7,24 +7,48 @@
 //
 //	 1 resolve   name -> release and tool, pinned for the session     check.go
 //	 2 check     JSON, schema, one deterministic repair, scope         check.go, repair.go
-//	 3 breaker   repeated calls without progress, budgets              gate.go
-//	 4 hooks     before the call: may tighten or refuse                gate.go
-//	 5 gate      the tier, and what it means for this call             gate.go, facts.go
+//	 3 breaker   repeated calls without progress, budgets              breaker.go
+//	 4 hooks     before the call: may tighten or refuse                hooks.go
+//	 5 gate      the tier, the strictest of all opinions, and what it  gate.go, tier.go,
+//	             means for this call                                   policy.go, verdict.go, facts.go
 //	 6 claim     the idempotency key: done, in flight, unknown, ours   claim.go
 //	 7 intent    the record, durable before a write's effect           claim.go
 //	 8 run       the sandbox with the call's grants                    run.go
-//	 9 verify    envelope, output schema                               run.go
-//	10 hooks     after the call: may refuse the result                 run.go
-//	11 spill     large data out of the way                             run.go
-//	12 settle    host calls on record; blobs and files; then one
+//	 9 verify    envelope, output schema, one kind of change of state  run.go, reduce.go
+//	10 reduce    the new state, by the patch or the skill's reducer    reduce.go
+//	11 hooks     after the call: may refuse the result                 hooks.go
+//	12 spill     data that a model does not see whole: to a blob       spill.go
+//	13 settle    host calls on record; blobs and files; then one
 //	             transaction: state, kv, claim, records                settle.go, hostcalls.go
-//	13 recover   by problem code: again, or tell, or stop              recover.go, evidence.go
+//	14 recover   by problem code: again, or tell, or stop              recover.go, evidence.go
+//
+// Opinions on the tier are the manifest's risk and rules, what the effect
+// implies, the session's mode, the hooks', the operator's red lines and the
+// skill's own check. None can loosen another one, and what cannot be decided
+// counts as the stricter answer. A call that is refused at the door, in steps 1
+// and 2, is held against the breaker's rules as well. How a call ended badly is
+// told to the hooks, and counted for alerts (alert.go).
 //
 // Steps 6 and 7 are one transaction, so that neither a claim without its
 // intent nor an intent without its claim can exist. A write that would be
 // refused before them, and was done by the same call earlier, is answered with
-// its stored outcome all the same. Steps 8 to 12 are one attempt; recovery may
+// its stored outcome all the same. Steps 8 to 13 are one attempt; recovery may
 // ask for another, under the same key and within the claim's lease, and then
 // scope and tier are held against what is true by then. Every early exit is
 // recorded too, and a call whose record cannot be written does not run.
+//
+// # Life of a session's state
+//
+//  1. A write answers with a merge patch of state keys, or with an action.
+//  2. A patch is applied to the keys that it names. For an action the release's
+//     sluice_reduce runs, on the keys that the manifest declares as they are now,
+//     with no clock, no chance and no host functions: equal input gives equal
+//     bytes. It may change the keys that are declared as writes.
+//  3. What was read, and what the reducer saw, must be unchanged when the call is
+//     settled; else the attempt runs again.
+//  4. The record of the outcome has the patch or the action, the versions that it
+//     was applied to, and the digests of the new values. State that changes
+//     outside of calls goes through SetState, which records the same (state.go).
+//  5. Rebuild makes every value again from those records alone, and compares it
+//     with what is stored (rebuild.go).
 package dispatch

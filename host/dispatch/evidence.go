@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -64,10 +65,11 @@ func (f *flight) failure(step string, problem *abi.Problem) json.RawMessage {
 		Sent     string       `json:"sent,omitempty"`  // the model's own text, where the call never ran
 		Logs     []string     `json:"logs,omitempty"`  // the guest's last words
 		Fault    string       `json:"fault,omitempty"` // the host's own
+		Notes    []string     `json:"notes,omitempty"` // of the gate and its hooks
 		Usage    host.Usage   `json:"usage"`
 
 		HostCalls *grant.Stored `json:"host_calls,omitempty"`
-	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.outcome.Usage, f.failedCalls()})
+	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.unread(), f.outcome.Usage, f.failedCalls()})
 	if err != nil {
 		panic("BUG: a failure's record does not marshal: " + err.Error())
 	}
@@ -79,6 +81,31 @@ func (f *flight) sent() string {
 		return "" // the intent's record has them
 	}
 	return strings.ToValidUTF8(cut(f.call.Args, sentText), "�")
+}
+
+// Bounds of the notes on one call: a few lines of a person's.
+const (
+	noteText  = 500 // bytes
+	noteCount = 20
+)
+
+// note puts a line on the call's record.
+func (f *flight) note(format string, args ...any) {
+	notes := &f.notes
+	if f.outcome.Attempts > 0 {
+		notes = &f.remarks // the intent is on record already
+	}
+	if len(*notes) < noteCount {
+		*notes = append(*notes, cut(fmt.Sprintf(format, args...), noteText))
+	}
+}
+
+// unread are the notes that the call's intent, if it has one, does not have.
+func (f *flight) unread() []string {
+	if f.outcome.Attempts > 0 {
+		return f.remarks
+	}
+	return f.notes
 }
 
 // lastWords gives the end of the guest's logs, where a panic's words stand.

@@ -2,35 +2,63 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 )
 
-// breaker cuts off calls that repeat without progress and calls over budget.
-// Nothing counts them yet: the agent's step ceiling is the only bound.
-func (f *flight) breaker(context.Context) *abi.Problem { return nil }
+// A Question is what a call that needs a yes is about.
+type Question struct {
+	Call    host.Call
+	Release string          // name@version
+	Args    json.RawMessage // as the gate accepts them
+	Says    []string        // why it is asked
+}
 
-// beforeHooks asks the hooks before the call. None can be registered yet.
-func (f *flight) beforeHooks(context.Context) *abi.Problem { return nil }
-
-// gate decides the tier, the strictest of what the manifest says and what its
-// rules raise it to, and what that means for this call.
+// gate decides the tier, and what that means for this call.
 func (f *flight) gate(ctx context.Context) *abi.Problem {
 	if problem := f.fetchFacts(ctx, f.factNames()); problem != nil {
 		return problem
 	}
-	tier, says := f.entry.Tool.TierOf(f.env)
-	f.outcome.Tier = tier
-	switch tier {
-	case abi.Auto, abi.SoftGate:
+	ruling := f.tier(ctx)
+	f.outcome.Tier, f.says = ruling.tier, ruling.says
+	switch {
+	case ctx.Err() != nil:
+		return stopped(ctx) // what could not be asked any more has not answered
+	case ruling.problem != nil:
+		return ruling.problem
+	case ruling.tier == abi.Auto || ruling.tier == abi.SoftGate:
 		return nil
-	case abi.HardGate:
-		return verdict(abi.PendingApproval, f.call.Tool+" needs the user's confirmation before it runs.", says)
+	case ruling.tier == abi.HardGate:
+		return f.ask(ctx)
 	}
-	return verdict(abi.RedLine, f.call.Tool+" is blocked.", says)
+	return verdict(abi.RedLine, f.call.Tool+" is blocked.", f.says)
+}
+
+// ask puts the call to whoever may say yes at once. Without one, nobody waits:
+// the call is pending.
+func (f *flight) ask(ctx context.Context) *abi.Problem {
+	if f.Approver != nil && f.Approver(ctx, Question{Call: f.call, Release: f.outcome.Release, Args: f.args, Says: f.says}) {
+		f.note("the approver of the host said yes")
+		return nil
+	}
+	return verdict(abi.PendingApproval, f.call.Tool+" needs the user's confirmation before it runs.", f.says)
 }
 
 func verdict(code abi.Code, message string, says []string) *abi.Problem {
 	return &abi.Problem{Code: code, Message: strings.Join(append([]string{message}, says...), " ")}
+}
+
+// tell tells the user of a call of the tier soft-gate that is about to run.
+func (f *flight) tell() {
+	if f.outcome.Tier != abi.SoftGate || f.call.Notice == nil || f.depth > 0 {
+		return
+	}
+	words := strings.Join(f.says, " ")
+	if words == "" {
+		words = f.entry.Tool.Summary
+	}
+	f.call.Notice(words)
 }

@@ -46,7 +46,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 		return nil, host.ProblemOf(err)
 	}
 	f.stored = stored
-	detail, err := json.Marshal(outcomeDetail{f.outcome, stored})
+	detail, err := json.Marshal(outcomeDetail{f.row(), stored, f.moved, f.remarks})
 	if err != nil {
 		return nil, abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
@@ -57,7 +57,9 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 // as a host.Outcome it reads as one.
 type outcomeDetail struct {
 	host.Outcome
-	HostCalls *grant.Stored `json:"host_calls,omitempty"`
+	HostCalls  *grant.Stored `json:"host_calls,omitempty"`
+	Transition *transition   `json:"transition,omitempty"`
+	Notes      []string      `json:"notes,omitempty"` // of hooks after the call
 }
 
 // failedCalls gives the host calls of a failed attempt as far as they fit into

@@ -118,7 +118,7 @@ func (g *gate) until(c host.Call, last string) *flight {
 	for _, s := range []step{
 		{"resolve", f.resolve}, {"check", f.check}, {"gate", f.gate}, {"claim", f.claim},
 		{"run", func(ctx context.Context) *abi.Problem { f.outcome.Attempts++; return f.run(ctx) }},
-		{"verify", f.verify}, {"spill", f.spill}, {"settle", f.settle},
+		{"verify", f.verify}, {"reduce", f.reduce}, {"spill", f.spill}, {"settle", f.settle},
 	} {
 		if problem := s.do(context.Background()); problem != nil {
 			g.t.Fatalf("%s: %v", s.name, problem)

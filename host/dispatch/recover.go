@@ -47,6 +47,7 @@ func (f *flight) settled(ctx context.Context, problem *abi.Problem) *abi.Problem
 	if json.Unmarshal(claim.Outcome, &stored) != nil {
 		return abi.NewProblem(abi.HostBug, "the stored outcome of %s cannot be read", f.call.Tool)
 	}
+	f.whole(ctx, &stored)
 	f.outcome, f.done, f.claimed = stored, true, false
 	return nil
 }
@@ -55,6 +56,12 @@ func (f *flight) settled(ctx context.Context, problem *abi.Problem) *abi.Problem
 // records that, and waits; the key stays the same. Else it gives the problem
 // that ends the call. A wait that the call's time does not have is not begun.
 func (f *flight) again(ctx context.Context, failed string, problem *abi.Problem) *abi.Problem {
+	if problem.Code == abi.Busy {
+		return problem // the session is another replica's by now; no skill may say so
+	}
+	if failed == "hooks" {
+		return problem // what a guard has against the result, it has against the next one
+	}
 	if abi.RowOf(problem.Code).Recovery != abi.Retry || f.outcome.Attempts > maxRetries || ctx.Err() != nil {
 		return problem
 	}
@@ -84,8 +91,14 @@ func (f *flight) refuse(ctx context.Context, failed string, problem *abi.Problem
 	return f.end(ctx, host.RecordRefusal, failed, bounded(problem))
 }
 
-// fail ends a call that ran. Its key is not consumed: nothing was kept.
+// fail ends a call that ran. Its key is not consumed: nothing was kept. But
+// where the session was taken over, the claim stays as if this replica had
+// died: with its key given back, a write that is not safe to repeat would run
+// again.
 func (f *flight) fail(ctx context.Context, failed string, problem *abi.Problem) host.Outcome {
+	if problem.Code == abi.Busy {
+		f.claimed = false
+	}
 	return f.end(ctx, host.RecordOutcome, failed, bounded(problem))
 }
 

@@ -143,8 +143,8 @@ func TestHostCallsAreRecordedWithTheOutcome(t *testing.T) {
 			}
 		})
 	}
-	if n := len(blobFiles(t, blobs)); n != 1 {
-		t.Errorf("there are %d blobs, want that of the long write", n)
+	if n := len(blobFiles(t, blobs)); n != 3 {
+		t.Errorf("there are %d blobs, want the long write's host calls, and what it and the read gave", n)
 	}
 	g.d.RecordReads = true
 	again := call("read", read.Args)

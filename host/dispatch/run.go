@@ -8,10 +8,8 @@ import (
 	"io"
 
 	"github.com/sluicehq/sluice/abi"
-	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/sandbox"
-	"github.com/sluicehq/sluice/host/state"
 )
 
 // run calls the guest with the grants of its manifest and reads its reply.
@@ -75,8 +73,8 @@ func (f *flight) readReply(output []byte) *abi.Problem {
 	return f.reply.Problem
 }
 
-// verify accepts data that keeps the tool's output schema, and state changes
-// that the manifest declares.
+// verify accepts data that keeps the tool's output schema, and a change of state
+// of one kind that the manifest declares.
 func (f *flight) verify(context.Context) *abi.Problem {
 	if len(f.reply.Data) == 0 {
 		f.reply.Data = json.RawMessage("null")
@@ -84,44 +82,5 @@ func (f *flight) verify(context.Context) *abi.Problem {
 	if problem := f.entry.Tool.CheckOutput(f.reply.Data); problem != nil {
 		return problem
 	}
-	if len(f.reply.Action) > 0 {
-		return abi.NewProblem(abi.BrokenContract, "%s answered with an action, and nothing here reduces it to a state", f.call.Tool)
-	}
 	return f.verifyState()
-}
-
-func (f *flight) verifyState() *abi.Problem {
-	if len(f.reply.State) == 0 {
-		return nil
-	}
-	var patch map[string]json.RawMessage
-	if err := json.Unmarshal(f.reply.State, &patch); err != nil {
-		return abi.NewProblem(abi.BrokenContract, "%s answered with a state patch that is not an object", f.call.Tool)
-	}
-	if f.entry.Tool.Effect != abi.Write {
-		return abi.NewProblem(abi.NotGranted, "%s is a read and may not change state", f.call.Tool)
-	}
-	if len(patch) > state.MaxKeys {
-		return abi.NewProblem(abi.QuotaReached, "%s changes %d state keys; one call may change %d", f.call.Tool, len(patch), state.MaxKeys)
-	}
-	for key := range patch {
-		if !f.entry.Release.Skill.Capabilities.State.MayWrite(key) {
-			return abi.NewProblem(abi.NotGranted, "%s changes state key %.80q, which its manifest does not declare", f.call.Tool, key)
-		}
-	}
-	return nil
-}
-
-// afterHooks asks the hooks before anything is kept. None can be registered yet.
-func (f *flight) afterHooks(context.Context) *abi.Problem { return nil }
-
-// previewText bounds a preview, in bytes: it is one line for the model.
-const previewText = 2000
-
-// spill moves data that is too long for the model to a blob. There are no
-// blobs yet: the outcome keeps it whole, and the window shows its ends.
-func (f *flight) spill(context.Context) *abi.Problem {
-	f.outcome.Data, f.outcome.Preview = f.reply.Data, cut(f.reply.Preview, previewText)
-	f.outcome.Status = host.Done
-	return nil
 }

@@ -107,7 +107,7 @@ func TestStateIsBounded(t *testing.T) {
 	})
 	t.Run("a value", func(t *testing.T) {
 		f := g.flightWith(t, map[string]string{"goal": string(make([]byte, abi.ValueBytes))})
-		_, problem := f.stateChanges(context.Background())
+		_, _, problem := f.applyPatch(context.Background())
 		wantCode(t, problem, abi.QuotaReached)
 	})
 }
@@ -136,13 +136,6 @@ func wantCode(t *testing.T, p *abi.Problem, want abi.Code) {
 	if p == nil || p.Code != want {
 		t.Fatalf("problem is %v, want code %d", p, want)
 	}
-}
-
-// TestActionIsRefused: an action that nobody reduces must not pass for done.
-func TestActionIsRefused(t *testing.T) {
-	f := newGate(t).until(call("set_goal", `{"text":"x"}`), "run")
-	f.reply.State, f.reply.Action = nil, json.RawMessage(`{"add":1}`)
-	wantCode(t, f.verify(context.Background()), abi.BrokenContract)
 }
 
 func TestMergePatch(t *testing.T) {

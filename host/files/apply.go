@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -21,8 +20,8 @@ import (
 // A Change is what Apply has put on disk and may still take back. It holds the
 // lock of its session: end it, by Keep or by Undo, once and soon.
 type Change struct {
-	session *os.Root // nil where there was nothing to change
-	mu      *sync.Mutex
+	session *os.Root    // nil where there was nothing to change
+	mu      *sync.Mutex // the session's changes
 	moved   []moved
 	touched map[string]bool // folders of which an entry changed
 }
@@ -42,7 +41,7 @@ func (v *View) Apply(ctx context.Context) (*Change, error) {
 	if len(v.changes) == 0 {
 		return &Change{}, nil
 	}
-	c := &Change{mu: v.store.lock(v.ref), touched: map[string]bool{}}
+	c := &Change{mu: &v.store.lock(v.ref).changes, touched: map[string]bool{}}
 	c.mu.Lock()
 	err := c.begin(v)
 	if err == nil {
@@ -63,6 +62,9 @@ func (v *View) Apply(ctx context.Context) (*Change, error) {
 // begin opens the session with an empty folder to work in.
 func (c *Change) begin(v *View) (err error) {
 	if c.session, err = v.store.makeSession(v.ref); err != nil {
+		return err
+	}
+	if err := v.current(c.session); err != nil {
 		return err
 	}
 	if err := c.session.RemoveAll(workFolder); err != nil {
@@ -153,6 +155,9 @@ func (c *Change) stage(i int, data []byte) error {
 func (c *Change) move(i int, name string, removed bool) error {
 	at, kept := path.Join(treeFolder, name), fmt.Sprintf("%s/old-%d", workFolder, i)
 	m := moved{name: name}
+	if err := c.noLinks(path.Dir(at)); err != nil {
+		return err
+	}
 	switch _, err := c.session.Lstat(at); {
 	case err == nil:
 		if removed || c.session.Link(at, kept) != nil {
@@ -181,6 +186,21 @@ func (c *Change) move(i int, name string, removed bool) error {
 	return nil
 }
 
+// noLinks refuses a folder that a link leads to: a session's folder holds more
+// than its files, and a link may lead there.
+func (c *Change) noLinks(folder string) error {
+	for ; folder != "."; folder = path.Dir(folder) {
+		info, err := c.session.Lstat(folder)
+		if err != nil && !missing(err) {
+			return err
+		}
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("%q is no folder", folder)
+		}
+	}
+	return nil
+}
+
 // prune removes folders that have become empty.
 func (c *Change) prune(folder string) {
 	for folder != treeFolder && c.session.Remove(folder) == nil {
@@ -193,18 +213,8 @@ func (c *Change) prune(folder string) {
 // sync makes the entries of the folders that changed durable. A file's bytes
 // have been since it was staged.
 func (c *Change) sync() error {
-	if runtime.GOOS == "windows" {
-		return nil // it cannot sync a folder, and need not
-	}
 	for folder := range c.touched {
-		f, err := c.session.Open(folder)
-		if missing(err) {
-			continue // pruned
-		}
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		if err := syncFolder(c.session, folder); err != nil && !missing(err) { // it may have been pruned
 			return err
 		}
 	}

@@ -32,7 +32,13 @@ const lockStripes = 256
 type Store struct {
 	root  *os.Root
 	seed  maphash.Seed
-	locks [lockStripes]sync.Mutex // by session, held from Apply to Keep or Undo
+	locks [lockStripes]lock // by session
+}
+
+// A lock is that of one session, and of some others.
+type lock struct {
+	changes sync.Mutex   // held from Apply to Keep or Undo, and by all that checkpoints do
+	tree    sync.RWMutex // held while one tree takes the place of another; by readers, not for long
 }
 
 // Open opens the store in a folder and makes the folder where there is none.
@@ -51,22 +57,25 @@ func Open(root string) (*Store, error) {
 // Close ends the use of the store.
 func (s *Store) Close() error { return s.root.Close() }
 
-// PurgeSession removes everything that a session has here. It may be repeated.
+// PurgeSession removes everything that a session has here, checkpoints too. It
+// may be repeated.
 func (s *Store) PurgeSession(_ context.Context, ref host.SessionRef) error {
 	const op = "files.PurgeSession"
 	if err := ref.Valid(); err != nil {
 		return host.Fail(op, abi.NewProblem(abi.BadValue, "%v", err), nil)
 	}
-	mu := s.lock(ref)
-	mu.Lock()
-	defer mu.Unlock()
-	if err := s.root.RemoveAll(folderOf(ref)); err != nil {
+	l := s.lock(ref)
+	l.changes.Lock()
+	defer l.changes.Unlock()
+	l.tree.Lock()
+	defer l.tree.Unlock()
+	if err := discard(s.root, folderOf(ref)); err != nil {
 		return failure(op, "the session's files cannot be removed", err)
 	}
 	return nil
 }
 
-func (s *Store) lock(ref host.SessionRef) *sync.Mutex {
+func (s *Store) lock(ref host.SessionRef) *lock {
 	return &s.locks[maphash.Comparable(s.seed, ref)%lockStripes]
 }
 
@@ -76,19 +85,60 @@ func (s *Store) openSession(ref host.SessionRef) (*os.Root, error) {
 	return s.root.OpenRoot(folderOf(ref))
 }
 
-// makeSession opens a session's folder and makes it where there is none.
-func (s *Store) makeSession(ref host.SessionRef) (*os.Root, error) {
-	folder := folderOf(ref)
-	if err := s.root.MkdirAll(filepath.Join(folder, treeFolder), 0o700); err != nil {
+// findSession opens a session's folder for one who holds the session's changes.
+func (s *Store) findSession(ref host.SessionRef) (*os.Root, error) {
+	session, err := s.openSession(ref)
+	if err != nil {
 		return nil, err
 	}
-	return s.root.OpenRoot(folder)
+	if err := s.settle(ref, session); err != nil {
+		_ = session.Close() // nothing is written through it
+		return nil, err
+	}
+	return session, nil
 }
 
-// The parts of a session's folder.
+// makeSession opens a session's folder and makes it where there is none. The
+// caller holds the session's changes.
+func (s *Store) makeSession(ref host.SessionRef) (*os.Root, error) {
+	folder := folderOf(ref)
+	if err := s.root.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	session, err := s.findSession(ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := session.MkdirAll(treeFolder, 0o700); err != nil {
+		_ = session.Close() // nothing is written through it
+		return nil, err
+	}
+	return session, nil
+}
+
+// openTree opens the folder of a session's files, and nothing that a link
+// leads to in its place.
+func openTree(session *os.Root) (*os.Root, error) {
+	info, err := session.Lstat(treeFolder)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errors.New("the session's files are not in a folder")
+	}
+	return session.OpenRoot(treeFolder)
+}
+
+// The parts of a session's folder. The rename to restoredFolder decides a
+// rollback.
 const (
-	treeFolder = "files" // what the session sees
-	workFolder = "work"  // what is on its way in, and what is set aside until a call is settled
+	treeFolder        = "files"       // what the session sees
+	workFolder        = "work"        // what is on its way in, and what is set aside until a call is settled
+	checkpointsFolder = "checkpoints" // the hidden repository
+	restoringFolder   = "restoring"   // a tree that a rollback is making
+	restoredFolder    = "restored"    // the whole tree that takes the place of the other
+	replacedFolder    = "replaced"    // the tree whose place was taken
+	rolledFile        = "rolled"      // names the last rollback
 )
 
 // folderOf gives a session's folder below the root. Lengths keep ids apart

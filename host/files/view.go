@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -26,13 +27,15 @@ const MaxReadBytes = abi.CallWriteBytes
 //
 // A path that no file may have is BadHostCall, one that leads to nothing is
 // NotFound with what is near it, a condition that does not hold and a name that
-// is taken are Conflict, too much is QuotaReached. Failures of the disk are
-// StoreFailure.
+// is taken are Conflict, too much is QuotaReached. After a rollback, whatever
+// needs the disk is StoreConflict: begin with a new view. Failures of the disk
+// are StoreFailure.
 type View struct {
 	store *Store
 	ref   host.SessionRef
 
 	files   map[string]file // what the call sees, by path; nil until the first use
+	rolled  string          // the last rollback when files were listed
 	total   int64           // bytes of files
 	changes map[string]change
 	written int64 // bytes of the data in changes
@@ -335,23 +338,47 @@ func (v *View) hash(ctx context.Context, op, name string) (string, error) {
 
 // open gives a stored file's bytes to do.
 func (v *View) open(op, name string, do func(io.Reader) error) error {
-	session, err := v.store.openSession(v.ref)
-	if err != nil {
-		return failure(op, "the session's files cannot be read", err)
-	}
-	defer session.Close()
-	f, err := session.Open(path.Join(treeFolder, name))
+	err := v.store.reading(v.ref, func(session *os.Root) error {
+		if err := v.current(session); err != nil {
+			return err
+		}
+		tree, err := openTree(session)
+		if err != nil {
+			return err
+		}
+		defer tree.Close()
+		f, err := tree.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return do(f)
+	})
 	if missing(err) {
 		return refuse(op, abi.NewProblem(abi.StoreConflict, "the file %s was removed by another call", abi.EchoPath(name)))
 	}
-	if err == nil {
-		defer f.Close()
-		err = do(f)
+	return v.failed(op, "the file "+abi.EchoPath(name)+" cannot be read", err)
+}
+
+// current reports whether the tree is still the one that the view has listed,
+// with the changes of calls.
+func (v *View) current(session *os.Root) error {
+	rolled, err := lastRollback(session)
+	if err == nil && rolled != v.rolled {
+		err = abi.NewProblem(abi.StoreConflict, "the session's files were rolled back meanwhile")
 	}
-	if err != nil {
-		return failure(op, "the file "+abi.EchoPath(name)+" cannot be read", err)
+	return err
+}
+
+func (v *View) failed(op, message string, err error) error {
+	switch problem := host.ProblemOf(err); {
+	case err == nil:
+		return nil
+	case problem.Code == abi.SystemFailure:
+		return failure(op, message, err)
+	default:
+		return host.Fail(op, problem, err)
 	}
-	return nil
 }
 
 // load lists the session's files, once. What is no plain file, and what has a
@@ -366,22 +393,16 @@ func (v *View) load(ctx context.Context, op string) error {
 	if err := v.ref.Valid(); err != nil {
 		return refuse(op, abi.NewProblem(abi.BadValue, "%v", err))
 	}
-	session, err := v.store.openSession(v.ref)
-	if missing(err) {
-		v.files = map[string]file{}
-		return nil
-	}
-	if err != nil {
-		return failure(op, "the session's files cannot be listed", err)
-	}
-	defer session.Close()
 	v.files, v.total = map[string]file{}, 0
-	if err := v.walk(ctx, session.FS()); err != nil {
-		v.files = nil
-		if problem := host.ProblemOf(err); problem.Code == abi.QuotaReached || ctx.Err() != nil {
-			return host.Fail(op, problem, err)
+	err := v.store.reading(v.ref, func(session *os.Root) (err error) {
+		if v.rolled, err = lastRollback(session); err != nil {
+			return err
 		}
-		return failure(op, "the session's files cannot be listed", err)
+		return v.walk(ctx, session.FS())
+	})
+	if err != nil && !missing(err) { // a session without a folder has no files
+		v.files = nil
+		return v.failed(op, "the session's files cannot be listed", err)
 	}
 	return nil
 }

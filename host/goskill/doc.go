@@ -1,6 +1,6 @@
 // Package goskill owns how a skill in Go becomes a module. It runs the go
-// command and nothing else; who calls it asks the module what it is, in a
-// sandbox.
+// command and packs what that makes; who calls it asks the module what it is,
+// in a sandbox.
 //
 // # Life of a module
 //
@@ -11,4 +11,6 @@
 //     file, which no folder has: it gives the sdk the description as a constant.
 //     What only a description needs is not in this module: schemas, options,
 //     examples and their data.
+//  4. It is packed: a table of Go's runtime, a tenth of the module, is made by
+//     a start function instead. See rewrite.Pack.
 package goskill

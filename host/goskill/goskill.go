@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluicehq/sluice/host/rewrite"
 )
 
 // A Skill is a Go package that declares a skill, and what compiling it needs of
@@ -48,6 +50,14 @@ func Compile(ctx context.Context, s Skill, module string) error {
 	if s.Dir, err = filepath.EvalSymlinks(dir); err != nil { // as the compiler names it
 		return err
 	}
+	if err := s.compile(ctx, module); err != nil {
+		return err
+	}
+	return pack(module)
+}
+
+// compile compiles the skill, once or twice.
+func (s Skill) compile(ctx context.Context, module string) error {
 	if err := s.build(ctx, module, s.Tags); err != nil {
 		return err
 	}
@@ -65,6 +75,19 @@ func Compile(ctx context.Context, s Skill, module string) error {
 	}
 	defer remove()
 	return s.build(ctx, module, append(tags, described), "-overlay="+overlay)
+}
+
+// pack makes the module in a file smaller.
+func pack(module string) error {
+	wasm, err := os.ReadFile(module)
+	if err != nil {
+		return err
+	}
+	packed, err := rewrite.Pack(wasm)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(module, packed, 0o644)
 }
 
 func (s Skill) build(ctx context.Context, module string, tags []string, flags ...string) error {

@@ -59,7 +59,12 @@ func (r *recorder) run(c *exec.Cmd) error {
 		_, err := io.WriteString(c.Stdout, r.deps)
 		return err
 	}
-	for _, arg := range c.Args {
+	for i, arg := range c.Args {
+		if arg == "-o" {
+			if err := os.WriteFile(c.Args[i+1], []byte("\x00asm\x01\x00\x00\x00"), 0o600); err != nil {
+				return err
+			}
+		}
 		if overlay, ok := strings.CutPrefix(arg, "-overlay="); ok {
 			added, err := os.ReadFile(filepath.Join(filepath.Dir(overlay), "sluice_described.gen.go"))
 			r.file = string(added)
@@ -74,7 +79,7 @@ const withSDK = "fmt\ngithub.com/sluicehq/sluice/sdk\n"
 func TestASkillIsCompiledASecondTimeWithItsDescription(t *testing.T) {
 	r := &recorder{deps: "mine other\n" + withSDK}
 	tell := func(context.Context, string) ([]byte, error) { return []byte("{\"name\":\"a`b\\\"\"}"), nil }
-	if err := goskill.Compile(t.Context(), goskill.Skill{Dir: t.TempDir(), Run: r.run, Describe: tell}, "out.wasm"); err != nil {
+	if err := goskill.Compile(t.Context(), goskill.Skill{Dir: t.TempDir(), Run: r.run, Describe: tell}, filepath.Join(t.TempDir(), "out.wasm")); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.ran) != 3 || strings.Contains(r.ran[0], "-tags") || !strings.Contains(r.ran[2], "-tags=mine,other,sluice_described ") {
@@ -87,7 +92,7 @@ func TestASkillIsCompiledASecondTimeWithItsDescription(t *testing.T) {
 
 func TestAProgramWithoutTheSDKIsCompiledOnce(t *testing.T) {
 	r := &recorder{deps: "\nfmt\n"}
-	if err := goskill.Compile(t.Context(), goskill.Skill{Dir: t.TempDir(), Tags: []string{"mine"}, Run: r.run}, "out.wasm"); err != nil {
+	if err := goskill.Compile(t.Context(), goskill.Skill{Dir: t.TempDir(), Tags: []string{"mine"}, Run: r.run}, filepath.Join(t.TempDir(), "out.wasm")); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.ran) != 2 || !slices.ContainsFunc(r.ran, func(c string) bool { return strings.Contains(c, "-tags=mine ") }) {
@@ -99,7 +104,7 @@ func TestASkillThatCannotDescribeItselfIsNotBuilt(t *testing.T) {
 	r := &recorder{deps: "\n" + withSDK}
 	broken := errors.New("tool twice is declared twice")
 	tell := func(context.Context, string) ([]byte, error) { return nil, broken }
-	if err := goskill.Compile(t.Context(), goskill.Skill{Dir: t.TempDir(), Run: r.run, Describe: tell}, "out.wasm"); !errors.Is(err, broken) || len(r.ran) != 2 {
+	if err := goskill.Compile(t.Context(), goskill.Skill{Dir: t.TempDir(), Run: r.run, Describe: tell}, filepath.Join(t.TempDir(), "out.wasm")); !errors.Is(err, broken) || len(r.ran) != 2 {
 		t.Errorf("got %v after %d commands", err, len(r.ran))
 	}
 }

@@ -53,6 +53,8 @@ type Message struct {
 	Tool      string `json:"tool,omitempty"`      // of a tool result: the tool's name
 	OK        bool   `json:"ok,omitempty"`        // of a tool result: data, and not a problem
 	Blob      string `json:"blob,omitempty"`      // of a tool result: the id of the blob that holds all of it, where Text is shorter
+
+	Code abi.Code `json:"code,omitempty"` // of a tool result that is a problem
 }
 
 // A Call is a tool call that the model asks for.

@@ -109,7 +109,11 @@ func (s *Set) prepare(ctx context.Context, fetched *registry.Release) (*Release,
 // conforms checks the module against the contract and against what its own
 // manifest declares.
 func (r *Release) conforms(ctx context.Context) *abi.Problem {
-	for _, export := range []string{abi.ExportABI, abi.ExportDescribe, abi.ExportInvoke} {
+	exports := []string{abi.ExportABI, abi.ExportDescribe, abi.ExportInvoke}
+	if r.Skill.Reducer {
+		exports = append(exports, abi.ExportReduce)
+	}
+	for _, export := range exports {
 		if !r.Module.Has(export) {
 			return abi.NewProblem(abi.MissingExport, "%s does not export %s: () -> i32", r, export).
 				WithHint("build it with the sdk, or export the function from your PDK")
@@ -240,6 +244,14 @@ func (s *Set) Catalog(ctx context.Context, pins Pins) (*Catalog, Pins) {
 	}
 	slices.SortFunc(list, func(a, b *Release) int { return strings.Compare(a.Skill.Name, b.Skill.Name) })
 	return newCatalog(list, missing), next
+}
+
+// Release gives the release that has a name, name@version, as the audit log
+// names it, fetched and prepared if need be. It does not become the current one.
+// It fails with NotFound where there is none, and as the registry does.
+func (s *Set) Release(ctx context.Context, name string) (*Release, error) {
+	skill, version, _ := strings.Cut(name, "@")
+	return s.pinned(ctx, skill, version)
 }
 
 // pinned gives a release by version, fetching and preparing it if need be. It

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -50,6 +51,9 @@ func (f fixture) release(t *testing.T, edit func(*abi.Manifest)) *registry.Relea
 
 func version(v string) func(*abi.Manifest) { return func(m *abi.Manifest) { m.Version = v } }
 
+// plain declares no reducer.
+func plain(m *abi.Manifest) { m.Reducer = false }
+
 func wantCode(t *testing.T, err error, want abi.Code) {
 	t.Helper()
 	if err == nil || host.ProblemOf(err).Code != want {
@@ -64,6 +68,11 @@ func TestLoadRefusesWhatDoesNotKeepTheContract(t *testing.T) {
 		release func() *registry.Release
 		want    abi.Code
 	}{
+		{"a reducer without its export", func() *registry.Release {
+			r := f.release(t, nil)
+			r.Module = bytes.ReplaceAll(r.Module, []byte(abi.ExportReduce), []byte("another_thing"))
+			return r
+		}, abi.MissingExport},
 		{"no exports", func() *registry.Release {
 			r := f.release(t, nil)
 			r.Module = []byte("\x00asm\x01\x00\x00\x00")
@@ -75,12 +84,12 @@ func TestLoadRefusesWhatDoesNotKeepTheContract(t *testing.T) {
 			return r
 		}, abi.CorruptModule},
 		{"another version of the contract", func() *registry.Release {
-			r := f.release(t, nil)
+			r := f.release(t, plain)
 			r.Module = speaking(2)
 			return r
 		}, abi.BrokenContract},
 		{"no version of the contract", func() *registry.Release {
-			r := f.release(t, nil)
+			r := f.release(t, plain)
 			r.Module = speaking(-1)
 			return r
 		}, abi.Trap},
@@ -119,7 +128,7 @@ func speaking(version int) []byte {
 
 func TestModuleThatSpeaksTheContractsVersionIsTaken(t *testing.T) {
 	f := newFixture(t)
-	r := f.release(t, nil)
+	r := f.release(t, plain)
 	r.Module = speaking(abi.Version)
 	load(t, NewSet(f.sandbox, nil), r)
 }

@@ -9,6 +9,9 @@
 // toolchain leaves it out. No bytes make it panic, and it takes memory in
 // proportion to the bytes that it was given, never to a count in them.
 //
+// Pack is for who builds a module, not for who runs it: it makes one of Go
+// smaller, and what comes out is published and rewritten as any other.
+//
 // # Life of a rewriting
 //
 //  1. The host has an engine validate the original. Metering moves indices, so

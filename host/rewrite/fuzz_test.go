@@ -18,6 +18,7 @@ func FuzzAnyBytes(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
 	f.Add([]byte("\x00asm\x0d\x00\x01\x00"))
+	f.Add(withTable(100, nil).bytes())
 	for seed := range 12 {
 		f.Add(generate([]byte(strings.Repeat(fmt.Sprintf("seed %d ", seed*7919), 12))))
 	}
@@ -32,6 +33,7 @@ func FuzzAnyBytes(f *testing.F) {
 		info, err := rewrite.Inspect(wasm)
 		metered, meterErr := rewrite.Meter(wasm, rewrite.MeterOptions{})
 		exposed, _, exposeErr := rewrite.Expose(wasm)
+		packed, packErr := rewrite.Pack(wasm)
 		rewrite.Freeze(wasm, rewrite.Image{Memory: make([]byte, 1<<16)})
 		if err == nil && meterErr != nil {
 			t.Errorf("Inspect accepts what Meter refuses: %v", meterErr)
@@ -39,10 +41,13 @@ func FuzzAnyBytes(f *testing.F) {
 		if err == nil && (info.Unfreezable == nil) != (exposeErr == nil) {
 			t.Errorf("Inspect says %v, Expose %v", info.Unfreezable, exposeErr)
 		}
+		if err == nil && packErr != nil {
+			t.Errorf("Inspect accepts what Pack refuses: %v", packErr)
+		}
 		if invalid != nil {
 			return
 		}
-		for name, out := range map[string][]byte{"Meter": metered, "Expose": exposed} {
+		for name, out := range map[string][]byte{"Meter": metered, "Expose": exposed, "Pack": packed} {
 			if out == nil {
 				continue
 			}

@@ -191,6 +191,7 @@ func kvFunctions(kv map[string][]byte, state map[string]json.RawMessage) []sandb
 			return pageOf(kv, q).Encode(), nil
 		}),
 		answer(abi.FuncStateGet, func(args [][]byte) ([]byte, *abi.Problem) { return state[string(args[0])], nil }),
+		answer(abi.FuncBlobRead, func(args [][]byte) ([]byte, *abi.Problem) { return partOf(seededBlob, args[0]) }),
 		answer(abi.FuncFilesList, func([][]byte) ([]byte, *abi.Problem) { return []byte("[]"), nil }),
 		answer(abi.FuncFilesRead, func(args [][]byte) ([]byte, *abi.Problem) {
 			if b := kv[filePrefix+string(args[0])]; b != nil {
@@ -203,6 +204,21 @@ func kvFunctions(kv map[string][]byte, state map[string]json.RawMessage) []sandb
 			return []byte("a hash"), nil
 		}),
 	}
+}
+
+// seededBlob is what every blob holds.
+const seededBlob = `{"items":[{"name":"a"},{"name":"青柠 timeout"},{"name":"c"},{"name":"d"},{"name":"1001"}]}`
+
+func partOf(data string, query []byte) ([]byte, *abi.Problem) {
+	var r abi.BlobRange
+	if err := json.Unmarshal(query, &r); err != nil {
+		return nil, abi.NewProblem(abi.BadHostCall, "%v", err)
+	}
+	if r.Offset < 0 || r.Offset > int64(len(data)) {
+		return nil, abi.NewProblem(abi.OutOfBounds, "the blob has %d bytes", len(data))
+	}
+	rest := data[r.Offset:]
+	return []byte(rest[:min(int64(len(rest)), max(r.Length, 0))]), nil
 }
 
 func pageOf(kv map[string][]byte, q abi.ScanQuery) (page abi.Page) {

@@ -4,14 +4,19 @@
 //
 // # The API
 //
-// JSON in; JSON or server-sent events out. Every POST has the content type
-// application/json. Who asks is said on every request by the headers
+// JSON in; JSON or server-sent events out. Every POST but an upload has the
+// content type application/json. Who asks is said on every request by the headers
 // Sluice-Tenant and Sluice-User, "local" where they are absent. There is no
 // authentication yet, so the server listens on loopback addresses only and
 // believes the headers; authentication will set what they say now.
 //
 //	POST /v1/sessions                    {"locale":"zh-CN","live":"…"}, both optional -> 201 {"session":"…"}
 //	POST /v1/sessions/{session}/turns    {"id":"…","text":"…"}, id optional -> events, or the answer
+//	POST /v1/sessions/{session}/clear    {}: the model forgets what was said; 409 while a turn runs
+//	POST /v1/lives/{live}/start          {"detail":{…}}, optional: the live begins, for the caller's tenant
+//	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing
+//	GET  /v1/lives                       the tenant's lives, from the one after ?after= on
+//	POST /v1/sessions/{session}/uploads  the file's bytes -> 201 {"id":"blob_…","size":…,"type":"…","name":"…","preview":"…"}
 //	GET  /v1/tools                       the tools of a new session
 //	GET  /healthz                        200 while the process lives
 //	GET  /readyz                         200, or 503 where a check fails; each check by name
@@ -21,6 +26,8 @@
 //	     -d '{"id":"order-17","text":"what does 1001 cost?"}'
 //	curl -s localhost:7700/v1/sessions/$SESSION/turns -H 'Content-Type: application/json' \
 //	     -H 'Accept: application/json' -d '{"text":"set 1001 to 89"}'
+//	curl -s localhost:7700/v1/sessions/$SESSION/uploads --data-binary @prices.csv -H 'Content-Type: text/csv' \
+//	     -H 'Content-Disposition: attachment; filename="prices.csv"'
 //	curl -s localhost:7700/readyz
 //
 // A session's id cannot be guessed, and the session is found only by the
@@ -41,12 +48,18 @@
 // that statusOf gives, in either form; the body is that of the problem event.
 // The header Sluice-Input has the delivery's id, the caller's or a new one.
 //
+// An upload is kept for its session as a blob, up to Config.UploadBytes. Its id
+// may be named in a turn, and skills that may read blobs find it by that. The
+// preview is what a model would see of it: JSON in its shape, the ends of other
+// text, nothing of what is neither. Content-Disposition gives the name and is
+// required; a name that is not ASCII may stand there percent-encoded, as filename* (RFC 6266).
+//
 // # Life of a request
 //
 //  1. ServeHTTP refuses what does not name a loopback host (a web page that
 //     rebinds its name to 127.0.0.1 is stopped here) and a POST that is not
-//     application/json (which a page cannot send across origins unasked).
-//     There is no CORS.
+//     application/json, or an upload without Content-Disposition (neither of
+//     which a page can send across origins unasked). There is no CORS.
 //  2. The body is read up to its limit and decoded strictly: what is not known
 //     is refused with the nearest name.
 //  3. A turn takes one of Config.Turns places, or is refused with 429. It keeps

@@ -18,21 +18,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.finish(out, r, s.Now())
 	out.Header().Set("Cache-Control", "no-store")
 	out.Header().Set("X-Content-Type-Options", "nosniff")
-	if refused := guard(r); refused != nil {
+	_, route := s.mux.Handler(r)
+	if refused := guard(r, route); refused != nil {
 		refused.write(out)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
+	most := int64(maxBodyBytes)
+	if route == uploadRoute {
+		most = s.UploadBytes
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 	s.mux.ServeHTTP(out, r)
 }
 
-// guard refuses what a web page in the user's browser could send here.
-func guard(r *http.Request) *refusal {
+// guard refuses what a web page in the user's browser could send here. An
+// upload has any type; what a page could not send is the header with its name.
+func guard(r *http.Request, route string) *refusal {
 	if !isLoopback(hostName(r.Host)) {
 		return refuse(abi.NewProblem(abi.NotAllowed, "the Host header %.80q does not name this machine", r.Host).
 			WithHint("ask for localhost or 127.0.0.1"))
 	}
-	if r.Method != http.MethodPost {
+	if r.Method != http.MethodPost || route == uploadRoute {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {

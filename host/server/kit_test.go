@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/agent"
@@ -96,7 +97,7 @@ func serverOver(t *testing.T, store *state.Store, m model.Provider, cfg Config) 
 	t.Helper()
 	if cfg.Agent == nil {
 		cfg.Agent = agent.New(agent.Config{
-			Store: store, Model: m, Releases: release.NewSet(nil, nil),
+			Store: store, Model: m, Releases: release.NewSet(nil, nil), Wait: 20 * time.Millisecond,
 			Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: store}}),
 		})
 	}

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host/agent"
+	"github.com/sluicehq/sluice/host/blob"
 )
 
 // Defaults of Config.
@@ -35,6 +37,11 @@ type Config struct {
 	Ready   []Check // told by /readyz, in this order
 	Version string  // told by /healthz and /readyz
 
+	// Blobs keeps the files that are uploaded; nil refuses them.
+	Blobs *blob.Store
+	// UploadBytes bounds one file; abi.BlobBytes by default and at most.
+	UploadBytes int64
+
 	Turns     int           // running at once, listened to or not
 	Grace     time.Duration // for running turns at shutdown; negative means none
 	KeepAlive time.Duration // silence before a comment on a stream
@@ -46,6 +53,7 @@ type Config struct {
 type Server struct {
 	Config
 	mux         *http.ServeMux
+	uploads     chan struct{} // a token for each that is served
 	turns       *turns
 	readTimeout time.Duration
 }
@@ -63,13 +71,16 @@ func New(cfg Config) *Server {
 	if cfg.KeepAlive == 0 {
 		cfg.KeepAlive = DefaultKeepAlive
 	}
+	if cfg.UploadBytes <= 0 || cfg.UploadBytes > int64(abi.BlobBytes) {
+		cfg.UploadBytes = int64(abi.BlobBytes)
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Config: cfg, turns: newTurns(cfg.Turns), readTimeout: readTimeout}
+	s := &Server{Config: cfg, turns: newTurns(cfg.Turns), uploads: make(chan struct{}, maxUploads), readTimeout: readTimeout}
 	s.mux = s.routes()
 	return s
 }
@@ -93,6 +104,11 @@ func (s *Server) routes() *http.ServeMux {
 	}{
 		{http.MethodPost, "/v1/sessions", s.postSession},
 		{http.MethodPost, "/v1/sessions/{session}/turns", s.postTurn},
+		{http.MethodPost, "/v1/sessions/{session}/clear", s.postClear},
+		{http.MethodPost, "/v1/lives/{live}/start", s.postLiveStart},
+		{http.MethodPost, "/v1/lives/{live}/end", s.postLiveEnd},
+		{http.MethodGet, "/v1/lives", s.getLives},
+		{http.MethodPost, "/v1/sessions/{session}/uploads", s.postUpload},
 		{http.MethodGet, "/v1/tools", s.getTools},
 		{http.MethodGet, "/healthz", s.getHealth},
 		{http.MethodGet, "/readyz", s.getReady},

@@ -87,6 +87,24 @@ func (s *Server) findSession(r *http.Request) (agent.Session, *refusal) {
 	return agent.Session{Ref: ref, Live: value.Live, Locale: value.Locale}, nil
 }
 
+// postClear ends the session's short-term memory.
+func (s *Server) postClear(w http.ResponseWriter, r *http.Request) *refusal {
+	if refused := decode(r, &struct{}{}); refused != nil {
+		return refused
+	}
+	session, refused := s.findSession(r)
+	if refused != nil {
+		return refused
+	}
+	if err := s.Agent.Clear(r.Context(), session.Ref); err != nil {
+		return failed(err).to(session.Locale)
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Session host.SessionID `json:"session"`
+	}{session.Ref.Session})
+	return nil
+}
+
 // caller gives the tenant and the user that the headers name.
 func caller(r *http.Request) (host.SessionRef, *refusal) {
 	tenant, refused := identity(r, HeaderTenant)

@@ -15,7 +15,7 @@ func statusOf(c abi.Code) int {
 	switch c {
 	case abi.RedLine, abi.Rejected, abi.NotAllowed:
 		return http.StatusForbidden
-	case abi.BreakerOpen, abi.OverBudget:
+	case abi.BreakerOpen, abi.Circling, abi.OverBudget:
 		return http.StatusTooManyRequests
 	case abi.Cancelled: // the turn was stopped; the same delivery continues it
 		return http.StatusServiceUnavailable

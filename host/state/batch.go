@@ -8,8 +8,9 @@ import (
 
 // Bounds of a batch.
 const (
-	batchUnits = 128                   // units of one commit
-	batchTime  = 10 * time.Millisecond // no unit joins a batch that is older: each waits for the whole batch
+	batchUnits   = 128                    // units of one commit
+	batchTime    = 10 * time.Millisecond  // no unit joins a batch that is older: each waits for the whole batch
+	maxBatchTime = 100 * time.Millisecond // likewise where the disk is slow; see batchAge
 )
 
 // The disk's sync is what takes time, so whatever waits when a transaction
@@ -35,10 +36,12 @@ func (l *lane) batch(first *unit) {
 		} else {
 			u.done <- failed
 		}
-		u = l.next(broken == nil && n < batchUnits && time.Since(begun) < batchTime)
+		u = l.next(broken == nil && n < batchUnits && time.Since(begun) < l.batchAge())
 	}
 	if broken == nil {
+		committing := time.Now()
 		_, broken = l.ex.exec(ctx, "COMMIT")
+		l.commitTime = time.Since(committing)
 	}
 	if broken != nil {
 		l.disconnect()
@@ -46,6 +49,13 @@ func (l *lane) batch(first *unit) {
 	for _, u := range kept {
 		u.done <- broken
 	}
+}
+
+// batchAge gives until when units join a batch. Where the disk takes long, who
+// is left behind waits for two commits instead of one: there a batch goes on
+// for as long as two of them take.
+func (l *lane) batchAge() time.Duration {
+	return min(max(batchTime, 2*l.commitTime), maxBatchTime)
 }
 
 func (l *lane) beginBatch(ctx context.Context) error {

@@ -53,7 +53,8 @@ func BenchmarkBareCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkCall is one durable write: Claim, a get and a put in a view, Settle.
+// BenchmarkCall is one durable write: Claim, a get and a put in a view, Settle
+// with a row of the totals.
 func BenchmarkCall(b *testing.B) {
 	for _, d := range databases() {
 		for _, callers := range []int{1, 64} {
@@ -187,5 +188,6 @@ func durableCall(s *Store, ref host.SessionRef, key string) error {
 		return err
 	}
 	record.Kind = host.RecordOutcome
-	return s.Settle(ctx, Settlement{Session: ref, Call: call, Key: host.Key(call), Outcome: detail, Views: []*View{view}, Records: []host.Record{record}})
+	return s.Settle(ctx, Settlement{Session: ref, Call: call, Key: host.Key(call), Outcome: detail, Views: []*View{view},
+		Done: &Done{Tool: record.Tool, Targets: []string{key}, Args: detail}, Records: []host.Record{record}})
 }

@@ -81,6 +81,14 @@ func checkDocument(name string, document json.RawMessage) error {
 	return nil
 }
 
+// checkSpan checks a time that something lasts.
+func checkSpan(name string, span, most time.Duration) error {
+	if span <= 0 || span > most {
+		return badValue("a %s of %s; give more than 0 and at most %s", name, span, most)
+	}
+	return nil
+}
+
 // pageLimit gives a list's bound: all that a page may have unless less is
 // asked for.
 func pageLimit(limit int) int {

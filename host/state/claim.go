@@ -17,7 +17,7 @@ const (
 	ClaimNew      ClaimState = "new"       // the caller, and nobody else
 	ClaimDone     ClaimState = "done"      // nobody: it succeeded, and here is its outcome
 	ClaimInFlight ClaimState = "in flight" // its holder is at it
-	ClaimUnknown  ClaimState = "unknown"   // its holder's lease ran out without an end
+	ClaimUnknown  ClaimState = "unknown"   // its holder's time ran out, or its lease on the session is over, without an end
 )
 
 // A ClaimRequest asks for the right to run one write.
@@ -50,9 +50,9 @@ func (s *Store) Claim(ctx context.Context, req ClaimRequest) (Claim, error) {
 // Reclaim is Claim, and takes over a ClaimUnknown: the caller runs the write
 // again under the same key, which is right only for a tool that says so. The
 // former holder can neither settle nor release from then on. Holders are told
-// apart by their call and by the Store that they claimed with, so a call that
-// is resumed after a crash keeps its id; one Store must not run one call twice
-// at the same time.
+// apart by their call, by the Store that they claimed with and by their fence,
+// so a call that is resumed after a crash keeps its id; without a lease, one
+// Store must not run one call twice at the same time.
 func (s *Store) Reclaim(ctx context.Context, req ClaimRequest) (Claim, error) {
 	return s.claim(ctx, "state.Reclaim", req, true)
 }
@@ -106,17 +106,24 @@ type claimRow struct {
 	call       host.CallID
 	done       bool
 	leaseUntil int64
+	fence      Fence
 	outcome    []byte
 }
 
-func (s *Store) claimRow(ctx context.Context, ex *executor, session host.SessionRef, key host.Key) (row claimRow, found bool, err error) {
-	found, err = ex.row(ctx, s.queries.claim, claimArgs(session, key),
-		&row.digest, (*string)(&row.call), &row.done, &row.leaseUntil, &row.outcome)
+// endedFor reports whether somebody with that fence need not wait for the
+// holder: its time ran out, or its lease on the session is over.
+func (r claimRow) endedFor(fence Fence, at time.Time) bool {
+	return at.UnixMicro() >= r.leaseUntil || r.fence != 0 && fence > r.fence
+}
+
+func (s *Store) claimRow(ctx context.Context, ex *executor, query string, session host.SessionRef, key host.Key) (row claimRow, found bool, err error) {
+	found, err = ex.row(ctx, query, claimArgs(session, key),
+		&row.digest, (*string)(&row.call), &row.done, &row.leaseUntil, (*int64)(&row.fence), &row.outcome)
 	return row, found, err
 }
 
 func (s *Store) decideClaim(ctx context.Context, ex *executor, req ClaimRequest, takeOver bool, at time.Time) (Claim, error) {
-	held, found, err := s.claimRow(ctx, ex, req.Session, req.Key)
+	held, found, err := s.claimRow(ctx, ex, s.queries.claim, req.Session, req.Key)
 	switch {
 	case err != nil:
 		return Claim{}, err
@@ -126,7 +133,7 @@ func (s *Store) decideClaim(ctx context.Context, ex *executor, req ClaimRequest,
 		return Claim{}, abi.NewProblem(abi.Conflict, "key %s was used for something else by call %s", req.Key, held.call)
 	case held.done:
 		return Claim{State: ClaimDone, Outcome: held.outcome, Call: held.call}, nil
-	case at.UnixMicro() < held.leaseUntil:
+	case !held.endedFor(req.Fence, at):
 		return Claim{State: ClaimInFlight, Call: held.call}, nil
 	case !takeOver:
 		return Claim{State: ClaimUnknown, Call: held.call}, nil
@@ -141,20 +148,74 @@ func (s *Store) decideClaim(ctx context.Context, ex *executor, req ClaimRequest,
 
 func (s *Store) makeClaim(ctx context.Context, ex *executor, req ClaimRequest, at time.Time) error {
 	_, err := ex.exec(ctx, s.queries.makeClaim, append(claimArgs(req.Session, req.Key),
-		req.Digest, string(req.Call), s.owner, false, at.Add(req.Lease).UnixMicro(), at.UnixMicro(), []byte{})...)
+		req.Digest, string(req.Call), s.owner, false, at.Add(req.Lease).UnixMicro(), at.UnixMicro(), int64(req.Fence), []byte{})...)
 	return err
 }
 
 func (s *Store) takeClaim(ctx context.Context, ex *executor, req ClaimRequest, at time.Time) error {
-	args := []any{string(req.Call), s.owner, at.Add(req.Lease).UnixMicro(), at.UnixMicro()}
+	args := []any{string(req.Call), s.owner, at.Add(req.Lease).UnixMicro(), at.UnixMicro(), int64(req.Fence)}
 	_, err := ex.exec(ctx, s.queries.takeClaim, append(args, claimArgs(req.Session, req.Key)...)...)
 	return err
 }
 
+// FindClaim tells what became of a key, without taking it: as the session's
+// newest lease would be told by Claim, or, if the session never had one, as
+// anybody would. Nothing is locked, so that the answer may be old by the time
+// that it is read. It reports whether there is a claim.
+func (s *Store) FindClaim(ctx context.Context, session host.SessionRef, key host.Key) (Claim, bool, error) {
+	const op = "state.FindClaim"
+	err := checkRef(session)
+	if err == nil {
+		err = checkID("idempotency key", string(key))
+	}
+	if err != nil {
+		return Claim{}, false, s.fail(ctx, op, err)
+	}
+	claim, found, err := s.findClaim(ctx, session, key)
+	if err != nil {
+		return Claim{}, false, s.fail(ctx, op, err)
+	}
+	return claim, found, nil
+}
+
+// findClaim reads the fence first: a claim of a lease that began in between is
+// not taken for one of an earlier lease.
+func (s *Store) findClaim(ctx context.Context, session host.SessionRef, key host.Key) (claim Claim, found bool, err error) {
+	var fence Fence
+	if _, err := s.reader.row(ctx, s.queries.leaseFence, sessionArgs(session), (*int64)(&fence)); err != nil {
+		return Claim{}, false, err
+	}
+	at, err := s.now(ctx, s.reader)
+	if err != nil {
+		return Claim{}, false, err
+	}
+	held, found, err := s.claimRow(ctx, s.reader, s.queries.findClaim, session, key)
+	if err != nil || !found {
+		return Claim{}, false, err
+	}
+	claim = Claim{State: ClaimInFlight, Call: held.call}
+	switch {
+	case held.done:
+		claim.State, claim.Outcome = ClaimDone, held.outcome
+	case held.endedFor(fence, at):
+		claim.State = ClaimUnknown
+	}
+	return claim, true, nil
+}
+
 // ReleaseClaim gives a key back after a failure, which does not consume it,
 // and commits the records with that. It fails with InFlight, and keeps nothing,
-// if the call does not hold the claim any more.
+// if the call does not hold the claim any more. It is ReleaseClaimUnder without
+// a lease.
 func (s *Store) ReleaseClaim(ctx context.Context, session host.SessionRef, key host.Key, call host.CallID, records ...host.Record) error {
+	return s.ReleaseClaimUnder(ctx, session, 0, key, call, records...)
+}
+
+// ReleaseClaimUnder is ReleaseClaim for a call that claimed with that fence. A
+// holder whose lease on the session is over may still say that its call failed,
+// until somebody takes the claim over: that harms nobody, and spares others the
+// doubt.
+func (s *Store) ReleaseClaimUnder(ctx context.Context, session host.SessionRef, fence Fence, key host.Key, call host.CallID, records ...host.Record) error {
 	const op = "state.ReleaseClaim"
 	records, err := checkRecords(session, records)
 	if err == nil {
@@ -164,7 +225,7 @@ func (s *Store) ReleaseClaim(ctx context.Context, session host.SessionRef, key h
 		return s.fail(ctx, op, err)
 	}
 	return s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
-		released, err := ex.exec(ctx, s.queries.releaseClaim, s.holderArgs(session, key, call)...)
+		released, err := ex.exec(ctx, s.queries.releaseClaim, s.holderArgs(session, key, call, fence)...)
 		if err != nil {
 			return err
 		}
@@ -177,7 +238,7 @@ func (s *Store) ReleaseClaim(ctx context.Context, session host.SessionRef, key h
 
 // notHeld says what became of a claim that a call holds no more.
 func (s *Store) notHeld(ctx context.Context, ex *executor, session host.SessionRef, key host.Key, call host.CallID) error {
-	held, found, err := s.claimRow(ctx, ex, session, key)
+	held, found, err := s.claimRow(ctx, ex, s.queries.claim, session, key)
 	switch {
 	case err != nil:
 		return err
@@ -193,6 +254,8 @@ func claimArgs(session host.SessionRef, key host.Key) []any {
 	return append(sessionArgs(session), string(key))
 }
 
-func (s *Store) holderArgs(session host.SessionRef, key host.Key, call host.CallID) []any {
-	return append(claimArgs(session, key), string(call), s.owner)
+// holderArgs are for ofHolder. Whoever comes without a lease is told apart by
+// call and store alone.
+func (s *Store) holderArgs(session host.SessionRef, key host.Key, call host.CallID, fence Fence) []any {
+	return append(claimArgs(session, key), string(call), s.owner, int64(fence), int64(fence))
 }

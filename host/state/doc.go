@@ -1,6 +1,7 @@
 // Package state is the one concrete store: session state, the skills' kv,
-// claims on idempotency keys, and audit records, in one database, so that
-// everything that a call leaves behind commits together or not at all. It owns
+// claims on idempotency keys, questions to people and standing grants, the totals
+// of writes, the turns of periodic work, and audit records, in one database, so
+// that everything that a call leaves behind commits together or not at all. It owns
 // every statement, the migrations, and the clock that leases and times come
 // from. A tenant is part of every key.
 //
@@ -30,15 +31,17 @@
 //     StoreConflict: it resets the views and runs the call again under the
 //     same claim. If the call failed, ReleaseClaim gives the key back.
 //  5. If the process dies between 1 and 3, the claim's lease runs out and the
-//     claim is unknown. Reclaim runs the write again, under the same key; the
-//     former holder can no longer settle.
+//     claim is unknown; for whoever has a newer lease on the session it is so at
+//     once. Reclaim runs the write again, under the same key; the former holder
+//     can no longer settle.
 //
 // # Life of a commit on a database that locks as a whole (batch.go)
 //
 //  1. A caller checks its input, makes a unit and puts it in the writer's queue,
 //     which is bounded. While it waits there it may leave.
 //  2. The writer's one lane takes the unit, begins a transaction and runs it in a
-//     savepoint, then whatever else waits, until the batch is full or old.
+//     savepoint, then whatever else waits, until the batch is full or old. Where
+//     the disk is slow, a batch may grow older.
 //  3. A unit that fails is rolled back to its savepoint and told at once.
 //  4. One commit, one sync of the disk; then all other units are told.
 //  5. Where the database gives up the transaction, no unit of the batch is
@@ -63,13 +66,34 @@
 //
 //  1. Lease gives a session's next fence to one holder, until a time by the
 //     store's clock. Others are told Busy, with the holder and that time.
+//     SaveLeasing does so with the holder's first save, in one transaction.
 //  2. The holder renews it, and sends the fence with every write. The write's own
 //     transaction reads the lease's row, and keeps it locked until it has
 //     committed.
-//  3. The holder releases it; or its time runs out and the next Lease takes it
-//     over with a greater fence.
+//  3. The holder releases it, alone or with its last save; or its time runs out
+//     and the next Lease takes it over with a greater fence.
 //  4. A holder that was thought dead comes back: its fence is not the newest, each
 //     of its writes is refused with ErrLeaseLost, and nothing of it is kept.
+//
+// # Life of a question to people
+//
+//  1. AskApproval keeps it, under the fence of the turn that asks, with the digest
+//     of the exact call. While it is open, whoever asks the same gets the same
+//     question. Nobody waits, and nothing times out.
+//  2. AnswerApproval takes a yes or a no that names the digest. The first one
+//     decides. One that says otherwise before the call ran makes it conflicted;
+//     CancelApproval takes it back. Both are final: the call never runs.
+//  3. UseApproval gives an approved question to one call with that digest, and to
+//     the same call again when its turn is resumed.
+//  4. PurgeApprovals removes it some time after it was closed.
+//
+// # Life of a job's run
+//
+//  1. TakeJob gives it to one holder, when it is due by the store's clock and
+//     nobody is at it, with a fence that is greater than all before it.
+//  2. RenewJob keeps it. If the holder's time runs out, the next TakeJob takes it
+//     over, and the old fence is refused.
+//  3. FinishJob keeps how it ended and when the next one is due.
 //
 // # Life of a fork
 //

@@ -13,21 +13,22 @@ import (
 // it after its holder died. A holder renews it while its turn runs.
 const MaxLeaseTime = 10 * time.Minute
 
-// A Fence is the number of one lease on a session. Each lease gets a greater
-// one than all before it, and the store refuses a write that comes with another
-// than the newest. The zero Fence is that of a caller who works without a
-// lease: it may write while nobody has one. If a lease has run out, such a
-// write ends it, so that its holder cannot write any more.
-type Fence int64
+// A Fence is the number of a lease; see host.Fence. The zero Fence may write
+// while nobody has a lease. If one has run out, such a write ends it, so that
+// its holder cannot write any more.
+type Fence = host.Fence
 
 // ErrLeaseLost is in the chain of a Busy that a holder gets whose lease is not
 // the newest any more, or was released: the turn must stop, and what it has not
 // saved is not to be saved. Trying again gives the same.
 var ErrLeaseLost = errors.New("the lease is over")
 
-// A HeldError is in the chain of a Busy that tells who has the lease.
+// A HeldError is in the chain of a Busy that tells who has the lease. A caller
+// that finds itself there was not told of its success (ErrUnknownEnd), and may
+// Renew with the Fence.
 type HeldError struct {
 	Holder string
+	Fence  Fence
 	Until  time.Time // by the store's clock
 }
 
@@ -42,10 +43,22 @@ func (e *HeldError) Error() string {
 // problem says when to come back, while anybody has the lease, also the same
 // holder.
 func (s *Store) Lease(ctx context.Context, ref host.SessionRef, holder string, ttl time.Duration) (Fence, error) {
-	const op = "state.Lease"
+	return s.lease(ctx, "state.Lease", ref, holder, ttl, nil)
+}
+
+// SaveLeasing is Lease and SaveState in one transaction: it gives the lease and
+// makes all changes, or fails as one of them does and keeps nothing.
+func (s *Store) SaveLeasing(ctx context.Context, ref host.SessionRef, holder string, ttl time.Duration, changes ...Change) (Fence, error) {
+	return s.lease(ctx, "state.SaveLeasing", ref, holder, ttl, changes)
+}
+
+func (s *Store) lease(ctx context.Context, op string, ref host.SessionRef, holder string, ttl time.Duration, changes []Change) (Fence, error) {
 	err := checkLease(ref, ttl)
 	if err == nil {
 		err = checkID("holder id", holder)
+	}
+	if err == nil {
+		err = checkChanges(ref, changes)
 	}
 	if err != nil {
 		return 0, s.fail(ctx, op, err)
@@ -60,7 +73,10 @@ func (s *Store) Lease(ctx context.Context, ref host.SessionRef, holder string, t
 			return err
 		}
 		fence = row.fence + 1
-		return s.putLease(ctx, ex, ref, leaseRow{fence, holder, at.Add(ttl).UnixMicro()}, found)
+		if err := s.putLease(ctx, ex, ref, leaseRow{fence, holder, at.Add(ttl).UnixMicro()}, found); err != nil {
+			return err
+		}
+		return s.applyState(ctx, ex, ref, changes, at)
 	})
 	if err != nil {
 		return 0, err
@@ -72,7 +88,7 @@ func (s *Store) Lease(ctx context.Context, ref host.SessionRef, holder string, t
 // also on one that has run out, as long as nobody else took it. It fails with
 // Busy and ErrLeaseLost if the fence is not the newest or was released.
 func (s *Store) Renew(ctx context.Context, ref host.SessionRef, fence Fence, ttl time.Duration) error {
-	return s.changeLease(ctx, "state.Renew", ref, fence, ttl, func(row *leaseRow, at time.Time) {
+	return s.changeLease(ctx, "state.Renew", ref, fence, ttl, nil, func(row *leaseRow, at time.Time) {
 		row.until = at.Add(ttl).UnixMicro()
 	})
 }
@@ -80,15 +96,26 @@ func (s *Store) Renew(ctx context.Context, ref host.SessionRef, fence Fence, ttl
 // Release gives a lease back, so that others need not wait for its end. It
 // fails as Renew does; the lease is gone then, too.
 func (s *Store) Release(ctx context.Context, ref host.SessionRef, fence Fence) error {
-	return s.changeLease(ctx, "state.Release", ref, fence, MaxLeaseTime, func(row *leaseRow, _ time.Time) {
-		row.holder, row.until = "", 0
-	})
+	return s.changeLease(ctx, "state.Release", ref, fence, MaxLeaseTime, nil, (*leaseRow).release)
 }
 
-func (s *Store) changeLease(ctx context.Context, op string, ref host.SessionRef, fence Fence, ttl time.Duration, change func(row *leaseRow, at time.Time)) error {
+// SaveReleasing is SaveStateUnder and Release in one transaction: the last save
+// of a holder. It fails as one of them does, and keeps nothing; where a change
+// was the reason, the lease is still there.
+func (s *Store) SaveReleasing(ctx context.Context, ref host.SessionRef, fence Fence, changes ...Change) error {
+	return s.changeLease(ctx, "state.SaveReleasing", ref, fence, MaxLeaseTime, changes, (*leaseRow).release)
+}
+
+func (r *leaseRow) release(time.Time) { r.holder, r.until = "", 0 }
+
+// changeLease changes the lease of its holder, and state with it.
+func (s *Store) changeLease(ctx context.Context, op string, ref host.SessionRef, fence Fence, ttl time.Duration, changes []Change, change func(row *leaseRow, at time.Time)) error {
 	err := checkLease(ref, ttl)
 	if err == nil && fence <= 0 {
 		err = badValue("fence %d is none that a lease has", fence)
+	}
+	if err == nil {
+		err = checkChanges(ref, changes)
 	}
 	if err != nil {
 		return s.fail(ctx, op, err)
@@ -102,7 +129,10 @@ func (s *Store) changeLease(ctx context.Context, op string, ref host.SessionRef,
 			return err
 		}
 		change(&row, at)
-		return s.putLease(ctx, ex, ref, row, true)
+		if err := s.putLease(ctx, ex, ref, row, true); err != nil {
+			return err
+		}
+		return s.applyState(ctx, ex, ref, changes, at)
 	})
 }
 
@@ -125,7 +155,7 @@ func (r leaseRow) is(fence Fence) bool { return r.holder != "" && r.fence == fen
 func (r leaseRow) holds(at time.Time) bool { return r.holder != "" && at.UnixMicro() < r.until }
 
 func (r leaseRow) busy(ref host.SessionRef, at time.Time) error {
-	held := &HeldError{Holder: r.holder, Until: timeOf(r.until)}
+	held := &HeldError{Holder: r.holder, Fence: r.fence, Until: timeOf(r.until)}
 	problem := abi.NewProblem(abi.Busy, "%s works on session %s, until %s at most", r.holder, ref, held.Until.Format(time.RFC3339)).
 		WithHint("wait until it is done, then try again")
 	problem.RetryAfterMS = (r.until-at.UnixMicro())/1000 + 1

@@ -282,7 +282,68 @@ func TestLeasesRefuseBadInput(t *testing.T) {
 		"no fence":      func() error { return s.Renew(t.Context(), ref, 0, time.Minute) },
 		"release of no": func() error { return s.Release(t.Context(), ref, 0) },
 		"renew of none": func() error { return s.Renew(t.Context(), ref, 1, -time.Minute) },
+		"a first save twice at once": func() error {
+			_, err := s.SaveLeasing(t.Context(), ref, "a", time.Minute, Change{Key: "k"}, Change{Key: "k"})
+			return err
+		},
+		"a last save without a key": func() error { return s.SaveReleasing(t.Context(), ref, 1, Change{}) },
 	} {
 		t.Run(name, func(t *testing.T) { wantCode(t, ask(), abi.BadValue) })
 	}
+}
+
+func TestALeaseAndAFirstSaveAreOne(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s, clock, _ := openWithClock(t, d)
+		ref := session("shop")
+		_, err := s.SaveLeasing(t.Context(), ref, "replica-a", time.Minute, Change{Key: "k", Version: 7, Data: []byte("0")})
+		wantCode(t, err, abi.StoreConflict)
+		fence, err := s.SaveLeasing(t.Context(), ref, "replica-b", time.Minute, Change{Key: "k", Data: []byte("1")})
+		must(t, err) // so a save that is refused takes no lease
+		for name, save := range map[string]func() error{
+			"another's first save": func() error {
+				_, err := s.SaveLeasing(t.Context(), ref, "replica-a", time.Minute, Change{Key: "k", Version: 1, Data: []byte("2")})
+				return err
+			},
+			"a save without a lease": func() error { return s.SaveState(t.Context(), ref, Change{Key: "k", Version: 1, Data: []byte("2")}) },
+		} {
+			wantHeld(t, save(), "replica-b", clock.now().Add(time.Minute))
+			if v, _ := loadOne(t, s, ref, "k"); string(v.Data) != "1" || v.Version != 1 {
+				t.Errorf("%s left %s at version %d", name, v.Data, v.Version)
+			}
+		}
+		must(t, s.SaveStateUnder(t.Context(), ref, fence, Change{Key: "k", Version: 1, Data: []byte("2")}))
+	})
+}
+
+func TestALastSaveAndTheLeasesEndAreOne(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s, _, _ := openWithClock(t, d)
+		ref := session("shop")
+		old := lease(t, s, "replica-a")
+		wantCode(t, s.SaveReleasing(t.Context(), ref, old, Change{Key: "k", Version: 7, Data: []byte("0")}), abi.StoreConflict)
+		must(t, s.Renew(t.Context(), ref, old, time.Minute)) // so a save that is refused gives no lease back
+		must(t, s.SaveReleasing(t.Context(), ref, old, Change{Key: "k", Data: []byte("1")}))
+		wantLost(t, s.Renew(t.Context(), ref, old, time.Minute))
+
+		next := lease(t, s, "replica-b")
+		wantLost(t, s.SaveReleasing(t.Context(), ref, old, Change{Key: "k", Version: 1, Data: []byte("2")}))
+		if v, _ := loadOne(t, s, ref, "k"); string(v.Data) != "1" {
+			t.Errorf("a holder that is over left %s", v.Data)
+		}
+		must(t, s.Renew(t.Context(), ref, next, time.Minute))
+	})
+}
+
+func TestAHolderWhoWasNotToldOfItsLeaseFindsItsFence(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s, _, _ := openWithClock(t, d)
+		fence := lease(t, s, "replica-a")
+		_, err := s.Lease(t.Context(), session("shop"), "replica-a", time.Minute)
+		var held *HeldError
+		if !errors.As(err, &held) || held.Holder != "replica-a" || held.Fence != fence {
+			t.Fatalf("got %v, want fence %d", err, fence)
+		}
+		must(t, s.Renew(t.Context(), session("shop"), held.Fence, time.Minute))
+	})
 }

@@ -88,10 +88,22 @@ func (d database) schemaOf(t *testing.T, db *sql.DB) string {
 	return schema
 }
 
-func TestAStoreOfTheFirstSchemaKeepsEverything(t *testing.T) {
+// released are the schema versions of which there are stores.
+var released = []int{1, 2}
+
+// onReleased runs a test on a store of each released schema on every database.
+func onReleased(t *testing.T, test func(t *testing.T, d database, version int)) {
 	onBoth(t, func(t *testing.T, d database) {
+		for _, version := range released {
+			t.Run(fmt.Sprint("schema", version), func(t *testing.T) { test(t, d, version) })
+		}
+	})
+}
+
+func TestAStoreOfEveryReleasedSchemaKeepsEverything(t *testing.T) {
+	onReleased(t, func(t *testing.T, d database, version int) {
 		at := time.Date(2026, 3, 1, 8, 2, 0, 0, time.UTC)
-		s := openAt(t, d.fixture(t, 1), Options{Now: func() time.Time { return at }})
+		s := openAt(t, d.fixture(t, version), Options{Now: func() time.Time { return at }})
 		ref := session("shop")
 		values, err := s.ListState(t.Context(), ref, "", "", 0)
 		must(t, err)
@@ -112,18 +124,37 @@ func TestAStoreOfTheFirstSchemaKeepsEverything(t *testing.T) {
 		must(t, s.Record(t.Context(), host.Record{Session: ref, Kind: host.RecordNotice}))
 		fence := lease(t, s, "replica-a")
 		must(t, s.SaveStateUnder(t.Context(), ref, fence, Change{Key: "live.current", Version: 3, Data: []byte("4")}))
+		request := request(ref, "key2", "call2")
+		request.Fence = fence
+		wantClaim(t, s.Reclaim, request, ClaimNew, "call2")
+		if version < 2 {
+			return
+		}
+		if fence != 4 {
+			t.Errorf("fence %d is not the one after the stored", fence)
+		}
+		live, found, err := s.Live(t.Context(), "shop", "live1")
+		if err != nil || !found || string(live.Detail) != `{"room":7}` || !live.EndedAt.IsZero() {
+			t.Errorf("live %+v, %v, %v", live, found, err)
+		}
 	})
 }
 
 // A released migration is never edited: what it makes is what the fixture has.
-func TestTheFirstMigrationStillMakesTheFirstSchema(t *testing.T) {
-	onBoth(t, func(t *testing.T, d database) {
+func TestReleasedMigrationsStillMakeTheirSchema(t *testing.T) {
+	onReleased(t, func(t *testing.T, d database, version int) {
 		dsn := d.fresh(t)
 		s, pool := d.unmigrated(t, dsn)
-		first, err := fs.ReadFile(migrationFiles, "migrations/0001_start.sql")
+		files := fstest.MapFS{}
+		names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 		must(t, err)
-		must(t, s.migrate(t.Context(), pool, fstest.MapFS{"migrations/0001_start.sql": {Data: first}}))
-		made, was := d.schemaOf(t, d.raw(t, dsn)), d.schemaOf(t, d.raw(t, d.fixture(t, 1)))
+		for _, name := range names[:version] {
+			data, err := fs.ReadFile(migrationFiles, name)
+			must(t, err)
+			files[name] = &fstest.MapFile{Data: data}
+		}
+		must(t, s.migrate(t.Context(), pool, files))
+		made, was := d.schemaOf(t, d.raw(t, dsn)), d.schemaOf(t, d.raw(t, d.fixture(t, version)))
 		if made != was {
 			t.Errorf("made:\n%s\nwas:\n%s", made, was)
 		}
@@ -201,7 +232,11 @@ func TestStatementsPrepareAndSearchByIndex(t *testing.T) {
 	q := s.queries
 	for _, query := range []string{
 		q.stateVersion, fmt.Sprintf(q.loadState, marks(3)), q.listState, q.sessions, q.kvRow, q.kvStamp, q.kvRange, q.kvRangeKeys, q.kvRangeStamps, q.kvAny,
-		q.kvTenant, q.claim, q.takeClaim, q.settleClaim, q.releaseClaim, q.removeKV, fmt.Sprintf(q.records, ""), fmt.Sprintf(q.records, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.records, " AND call_id = ?"),
+		q.approval, q.lockApproval, q.approvalOf, q.openApproval, q.openApprovals, q.changeApproval, fmt.Sprintf(q.approvals, ""),
+		fmt.Sprintf(q.approvals, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.approvals, " AND status = ?"),
+		q.lastDone, q.lastDoneTo, q.doneSince, q.oldClaims, q.removeOldClaim, q.oldDone, q.removeOldDone, q.oldApprovals, q.removeOldApproval, q.oldGrants, q.removeOldGrant,
+		q.stateOf, q.removeState, q.claimsOf, q.removeClaim, q.doneOf, q.removeDone, q.approvalsOf, q.removeApproval, q.grantsFor,
+		q.countGrants, q.grantsIn, q.grantsOf, q.removeGrant, q.kvTenant, q.job, q.changeJob, q.jobs, q.claim, q.findClaim, q.leaseFence, q.takeClaim, q.settleClaim, q.releaseClaim, q.removeKV, fmt.Sprintf(q.records, ""), fmt.Sprintf(q.records, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.records, " AND call_id = ?"),
 	} {
 		var plan []string
 		args := make([]any, strings.Count(query, "?"))

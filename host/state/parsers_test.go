@@ -3,6 +3,7 @@
 package state
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -98,6 +99,8 @@ func exerciseAll(t *testing.T, url string) {
 	claimNew(t, s, request(ref, "key1", "call1"))
 	must(t, s.ReleaseClaim(t.Context(), ref, "key1", "call1"))
 	claimNew(t, s, request(ref, "key2", "call2"))
+	_, _, err = s.FindClaim(t.Context(), ref, "key2")
+	must(t, err)
 	view := s.View("shop", "n")
 	contents(t, view)
 	_, _, err = view.Get(t.Context(), "k")
@@ -119,6 +122,43 @@ func exerciseAll(t *testing.T, url string) {
 	must(t, s.Import(t.Context(), "child", "n", manyEntries(3)))
 	wantKeysOf(t, s, "child", "key/000000", "key/000001", "key/000002")
 	_, err = s.Records(t.Context(), "shop", RecordFilter{Kinds: []host.RecordKind{host.RecordIntent}})
+	must(t, err)
+	a := ask(t, s, "call3", "digest3")
+	answer(t, s, a, "boss", true)
+	wantUse(t, s, a, "call3", true, ApprovalUsed)
+	_, _, err = s.Approval(t.Context(), "shop", a.ID)
+	must(t, err)
+	_, _, err = s.FindApproval(t.Context(), ref, "digest3")
+	must(t, err)
+	for _, f := range []ApprovalFilter{{}, {Session: ref}, {Session: ref, Status: ApprovalOpen}, {Status: ApprovalOpen}} {
+		listed(t, s, f)
+	}
+	given := addGrant(t, s, standing("", "tool"), time.Minute)
+	wantGrants(t, s, "s1", "tool")
+	_, err = s.StandingGrantsOf(t.Context(), "shop", "ann", "", 0)
+	must(t, err)
+	_, err = s.RevokeStandingGrant(t.Context(), "shop", "ann", given.ID)
+	must(t, err)
+	fill(t, s, host.SessionRef{Tenant: "shop", User: "ann", Session: "old"}, 2)
+	_, _, err = s.LastDone(t.Context(), ref, setPrice, "")
+	must(t, err)
+	_, _, err = s.LastDone(t.Context(), ref, setPrice, "1001")
+	must(t, err)
+	_, err = s.CountDone(t.Context(), ref, setPrice, time.Hour)
+	must(t, err)
+	for _, purge := range []func(context.Context, time.Duration) (int, error){s.PurgeDone, s.PurgeApprovals, s.PurgeStandingGrants} {
+		_, err := purge(t.Context(), 0)
+		must(t, err)
+	}
+	_, err = s.PurgeClaims(t.Context(), MinClaimAge)
+	must(t, err)
+	_, err = s.PurgeSession(t.Context(), host.SessionRef{Tenant: "shop", User: "ann", Session: "old"})
+	must(t, err)
+	turn, err := s.TakeJob(t.Context(), JobRequest{Name: "j", Holder: "a", Every: time.Hour, Lease: time.Minute})
+	must(t, err)
+	must(t, s.RenewJob(t.Context(), "j", turn.Fence, time.Minute))
+	must(t, s.FinishJob(t.Context(), "j", turn.Fence, JobEnd{}))
+	_, err = s.Jobs(t.Context(), "", 0)
 	must(t, err)
 	_, err = s.StartLive(t.Context(), "shop", "l", []byte(`{}`))
 	must(t, err)

@@ -8,11 +8,23 @@ type queries struct {
 
 	kvTenant, putKVTenant string
 
-	claim, makeClaim, takeClaim, settleClaim, releaseClaim string
+	claim, findClaim, makeClaim, takeClaim, settleClaim, releaseClaim string
 
 	addRecord, records, lastRecord string
 
-	lease, makeLease, changeLease string
+	lease, leaseFence, makeLease, changeLease string
+
+	job, makeJob, changeJob, jobs string
+
+	approval, lockApproval, approvalOf, openApproval, openApprovals, approvals, makeApproval, changeApproval string
+
+	countGrants, grantsIn, grantsOf, makeGrant, removeGrant string
+
+	addDone, lastDone, lastDoneTo, doneSince string
+
+	oldClaims, removeOldClaim, oldDone, removeOldDone, oldApprovals, removeOldApproval, oldGrants, removeOldGrant string
+
+	stateOf, removeState, claimsOf, removeClaim, doneOf, removeDone, approvalsOf, removeApproval, grantsFor string
 
 	live, makeLive, endLive, lives string
 
@@ -20,13 +32,23 @@ type queries struct {
 }
 
 const (
-	whereSession = " WHERE tenant_id = ? AND user_id = ? AND session_id = ?"
-	whereKV      = " FROM kv WHERE tenant_id = ? AND namespace = ?"
-	ofKV         = whereKV + " AND kv_key = ?"
-	rangeOfKV    = whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?"
-	ofLive       = " WHERE tenant_id = ? AND live_id = ?"
-	ofClaim      = whereSession + " AND claim_key = ?"
-	ofHolder     = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0"
+	whereSession  = " WHERE tenant_id = ? AND user_id = ? AND session_id = ?"
+	whereKV       = " FROM kv WHERE tenant_id = ? AND namespace = ?"
+	ofKV          = whereKV + " AND kv_key = ?"
+	rangeOfKV     = whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?"
+	ofLive        = " WHERE tenant_id = ? AND live_id = ?"
+	ofClaim       = whereSession + " AND claim_key = ?"
+	ofHolder      = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0 AND (fence = ? OR fence = 0 OR ? = 0)"
+	ofUser        = " WHERE tenant_id = ? AND user_id = ?"
+	approvalOf    = "SELECT tenant_id, approval_id, user_id, session_id, call_id, digest, status, asked_at, answered_at, answered_by, contrary_by, used_by, detail, words FROM agent_approval"
+	grantOf       = "SELECT tenant_id, user_id, grant_id, session_id, tool, max_tier, granted_at, expires_at, granted_by, condition_text FROM agent_standing_grant"
+	doneKey       = "tenant_id, user_id, session_id, tool, done_at, call_id, target"
+	removeDoneRow = "DELETE FROM agent_done" + whereSession + " AND tool = ? AND done_at = ? AND call_id = ? AND target = ?"
+	claimKey      = "SELECT tenant_id, user_id, session_id, claim_key FROM agent_claim"
+	grantKey      = "SELECT tenant_id, user_id, grant_id FROM agent_standing_grant"
+	ofApproval    = " WHERE tenant_id = ? AND approval_id = ?"
+	jobColumns    = "fence, holder_id, expires_at, started_at, ended_at, next_at, failure"
+	claimColumns  = "SELECT digest, call_id, done, lease_until, fence, outcome FROM agent_claim"
 )
 
 func newQueries(d dialect) queries {
@@ -51,10 +73,11 @@ func newQueries(d dialect) queries {
 		kvTenant:    "SELECT parent_id, depth, sealed FROM kv_tenant WHERE tenant_id = ?",
 		putKVTenant: d.upsert("kv_tenant", []string{"tenant_id"}, []string{"parent_id", "depth", "sealed"}),
 
-		claim: "SELECT digest, call_id, done, lease_until, outcome FROM agent_claim" + ofClaim + d.lock,
-		makeClaim: "INSERT INTO agent_claim (tenant_id, user_id, session_id, claim_key, digest, call_id, owner_id, done, lease_until, updated_at, outcome) VALUES (" +
-			marks(11) + ")",
-		takeClaim:    "UPDATE agent_claim SET call_id = ?, owner_id = ?, lease_until = ?, updated_at = ?" + ofClaim + " AND done = 0",
+		claim:     claimColumns + ofClaim + d.lock,
+		findClaim: claimColumns + ofClaim,
+		makeClaim: insertInto("agent_claim", []string{"tenant_id", "user_id", "session_id", "claim_key", "digest", "call_id", "owner_id", "done", "lease_until",
+			"updated_at", "fence", "outcome"}),
+		takeClaim:    "UPDATE agent_claim SET call_id = ?, owner_id = ?, lease_until = ?, updated_at = ?, fence = ?" + ofClaim + " AND done = 0",
 		settleClaim:  "UPDATE agent_claim SET done = 1, lease_until = 0, updated_at = ?, outcome = ?" + ofHolder,
 		releaseClaim: "DELETE FROM agent_claim" + ofHolder,
 
@@ -64,8 +87,55 @@ func newQueries(d dialect) queries {
 		lastRecord: "SELECT MAX(seq) FROM audit_record WHERE tenant_id = ?",
 
 		lease:       "SELECT fence, holder_id, expires_at, " + d.clock + " FROM agent_lease" + whereSession + d.lock,
+		leaseFence:  "SELECT fence FROM agent_lease" + whereSession,
 		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "tenant_id", "user_id", "session_id"}),
 		changeLease: "UPDATE agent_lease SET fence = ?, holder_id = ?, expires_at = ?" + whereSession,
+
+		job:       "SELECT " + jobColumns + ", " + d.clock + " FROM store_job WHERE job_id = ?" + d.lock,
+		makeJob:   insertInto("store_job", []string{"fence", "holder_id", "expires_at", "started_at", "ended_at", "next_at", "failure", "job_id"}),
+		changeJob: "UPDATE store_job SET fence = ?, holder_id = ?, expires_at = ?, started_at = ?, ended_at = ?, next_at = ?, failure = ? WHERE job_id = ?",
+		jobs:      "SELECT job_id, " + jobColumns + " FROM store_job WHERE job_id > ? ORDER BY job_id LIMIT ?",
+
+		approval:      approvalOf + ofApproval,
+		lockApproval:  approvalOf + ofApproval + d.lock,
+		approvalOf:    approvalOf + whereSession + " AND digest = ? ORDER BY approval_id DESC LIMIT 1",
+		openApproval:  approvalOf + whereSession + " AND digest = ? AND status = ? ORDER BY approval_id DESC LIMIT 1",
+		openApprovals: "SELECT approval_id FROM agent_approval" + whereSession + " AND status = ? LIMIT ?",
+		approvals:     approvalOf + " WHERE tenant_id = ? AND approval_id > ?%s ORDER BY approval_id LIMIT ?",
+		makeApproval: insertInto("agent_approval", []string{"tenant_id", "approval_id", "user_id", "session_id", "call_id", "digest", "status",
+			"asked_at", "answered_at", "closed_at", "answered_by", "contrary_by", "used_by", "detail", "words"}),
+		changeApproval: "UPDATE agent_approval SET status = ?, answered_at = ?, closed_at = ?, answered_by = ?, contrary_by = ?, used_by = ?, words = ?" + ofApproval,
+
+		countGrants: "SELECT grant_id FROM agent_standing_grant" + ofUser + " AND (expires_at = 0 OR expires_at > ?) LIMIT ?",
+		grantsIn:    grantOf + ofUser + " AND (session_id = '' OR session_id = ?) AND (expires_at = 0 OR expires_at > ?) ORDER BY grant_id LIMIT ?",
+		grantsOf:    grantOf + ofUser + " AND grant_id > ? ORDER BY grant_id LIMIT ?",
+		makeGrant: insertInto("agent_standing_grant", []string{"tenant_id", "user_id", "grant_id", "session_id", "tool", "max_tier",
+			"granted_at", "expires_at", "granted_by", "condition_text"}),
+		removeGrant: "DELETE FROM agent_standing_grant" + ofUser + " AND grant_id = ?",
+
+		addDone:    "INSERT INTO agent_done (" + doneKey + ", args, data) VALUES (" + marks(9) + ")",
+		lastDone:   "SELECT call_id, done_at, args, data, " + d.clock + " FROM agent_done" + whereSession + " AND tool = ? ORDER BY done_at DESC LIMIT 1",
+		lastDoneTo: "SELECT call_id, done_at, args, data, " + d.clock + " FROM agent_done" + whereSession + " AND tool = ? AND target = ? ORDER BY done_at DESC LIMIT 1",
+		doneSince:  "SELECT call_id FROM agent_done" + whereSession + " AND tool = ? AND done_at >= ? ORDER BY done_at DESC LIMIT ?",
+
+		oldClaims:         claimKey + " WHERE done = 1 AND updated_at < ? ORDER BY updated_at LIMIT ?",
+		removeOldClaim:    "DELETE FROM agent_claim" + ofClaim + " AND done = 1 AND updated_at < ?",
+		oldDone:           "SELECT " + doneKey + " FROM agent_done WHERE done_at < ? ORDER BY done_at LIMIT ?",
+		removeOldDone:     removeDoneRow + " AND done_at < ?",
+		oldApprovals:      "SELECT tenant_id, approval_id FROM agent_approval WHERE closed_at > 0 AND closed_at < ? ORDER BY closed_at LIMIT ?",
+		removeOldApproval: "DELETE FROM agent_approval" + ofApproval + " AND closed_at > 0 AND closed_at < ?",
+		oldGrants:         grantKey + " WHERE expires_at > 0 AND expires_at < ? ORDER BY expires_at LIMIT ?",
+		removeOldGrant:    "DELETE FROM agent_standing_grant" + ofUser + " AND grant_id = ? AND expires_at > 0 AND expires_at < ?",
+
+		stateOf:        "SELECT tenant_id, user_id, session_id, state_key FROM agent_session" + whereSession + " LIMIT ?",
+		removeState:    "DELETE FROM agent_session" + whereSession + " AND state_key = ?",
+		claimsOf:       claimKey + whereSession + " LIMIT ?",
+		removeClaim:    "DELETE FROM agent_claim" + ofClaim,
+		doneOf:         "SELECT " + doneKey + " FROM agent_done" + whereSession + " LIMIT ?",
+		removeDone:     removeDoneRow,
+		approvalsOf:    "SELECT tenant_id, approval_id FROM agent_approval" + whereSession + " LIMIT ?",
+		removeApproval: "DELETE FROM agent_approval" + ofApproval,
+		grantsFor:      grantKey + whereSession + " LIMIT ?",
 
 		live:     "SELECT live_id, started_at, ended_at, detail FROM agent_live" + ofLive,
 		makeLive: insertInto("agent_live", []string{"started_at", "ended_at", "detail", "tenant_id", "live_id"}),

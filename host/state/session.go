@@ -26,6 +26,7 @@ type Change struct {
 	Key     string          // UTF-8 without NUL, 1 to abi.KeyBytes bytes
 	Version int64           // the current version, as it was loaded; 0 if the key must not exist
 	Data    json.RawMessage // up to MaxDocumentBytes; nil deletes
+	Keep    bool            // changes nothing: only the version must be the current one
 }
 
 // LoadState gives the values of those keys that exist, as they are together at
@@ -152,7 +153,7 @@ func checkChanges(ref host.SessionRef, changes []Change) error {
 			return badValue("state key %q is changed twice at once", c.Key)
 		}
 		seen[c.Key] = true
-		if c.Data == nil {
+		if c.Keep || c.Data == nil {
 			continue
 		}
 		if err := checkDocument("state key "+c.Key, c.Data); err != nil {
@@ -189,7 +190,7 @@ func (s *Store) applyChange(ctx context.Context, ex *executor, ref host.SessionR
 		return abi.NewProblem(abi.StoreConflict, "state key %q is at version %d and not at %d", c.Key, current, c.Version).
 			WithField(c.Key).WithHint("load it again")
 	}
-	if current == 0 && c.Data == nil {
+	if c.Keep || current == 0 && c.Data == nil {
 		return nil
 	}
 	query := s.queries.changeState

@@ -68,6 +68,29 @@ func TestAChangeOfAnotherVersionIsAConflictThatNamesTheKey(t *testing.T) {
 	})
 }
 
+func TestAChangeThatKeepsOnlyChecksTheVersion(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s, ref := d.open(t), session("shop")
+		must(t, s.SaveState(t.Context(), ref, Change{Key: "a", Data: []byte("1")}))
+		must(t, s.SaveState(t.Context(), ref, Change{Key: "a", Version: 1, Keep: true}, Change{Key: "none", Keep: true}, Change{Key: "b", Data: []byte("2")}))
+		if v, _ := loadOne(t, s, ref, "a"); v.Version != 1 || string(v.Data) != "1" {
+			t.Errorf("kept is %+v", v)
+		}
+		if v, found := loadOne(t, s, ref, "none"); found {
+			t.Errorf("made is %+v", v)
+		}
+		for _, stale := range []Change{{Key: "a", Version: 2, Keep: true}, {Key: "a", Keep: true}, {Key: "none", Version: 1, Keep: true}} {
+			err := s.SaveState(t.Context(), ref, stale, Change{Key: "b", Version: 1, Data: []byte("3")})
+			if problem := wantCode(t, err, abi.StoreConflict); problem.Field != stale.Key {
+				t.Errorf("it names %q", problem.Field)
+			}
+		}
+		if v, _ := loadOne(t, s, ref, "b"); v.Version != 1 {
+			t.Errorf("beside a stale one was kept %+v", v)
+		}
+	})
+}
+
 func TestADeletedKeyDoesNotComeBackUnderAnOldVersion(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
 		s, ref := d.open(t), session("shop")

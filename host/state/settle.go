@@ -17,11 +17,12 @@ type Settlement struct {
 	Outcome json.RawMessage // kept with the claim and given to whoever asks again; up to MaxDocumentBytes
 	Views   []*View         // of the session's tenant
 	State   []Change
+	Done    *Done         // what the write adds to the totals of its session; nil for a read
 	Records []host.Record // without a session they get the settlement's
 }
 
 // Settle commits a call: the writes of its views, the state changes, the claim
-// with its outcome, the audit records; durably, all or nothing. It fails with
+// with its outcome, the totals, the audit records; durably, all or nothing. It fails with
 //   - Busy if the fence is not the session's, with ErrLeaseLost or a HeldError,
 //   - InFlight if the call does not hold the claim any more,
 //   - StoreConflict if a view read, or a change is based on, what another call
@@ -58,8 +59,14 @@ func (s *Store) checkSettlement(st Settlement) error {
 			return err
 		}
 	}
+	if st.Key == "" && st.Done != nil {
+		return badValue("call %s is done with a write that it has not claimed", st.Call)
+	}
 	if st.Key == "" {
 		return nil
+	}
+	if err := st.Done.check(); err != nil {
+		return err
 	}
 	if err := checkHolder(st.Session, st.Key, st.Call); err != nil {
 		return err
@@ -81,6 +88,9 @@ func (s *Store) settle(ctx context.Context, ex *executor, st Settlement, at time
 	if err := s.settleClaim(ctx, ex, st, at); err != nil {
 		return err
 	}
+	if err := s.addDone(ctx, ex, st, at); err != nil {
+		return err
+	}
 	if !st.writes() {
 		return s.keepRecords(ctx, ex, at, st.Records)
 	}
@@ -99,7 +109,7 @@ func (s *Store) settleClaim(ctx context.Context, ex *executor, st Settlement, at
 	if st.Key == "" {
 		return nil
 	}
-	args := append([]any{at.UnixMicro(), []byte(st.Outcome)}, s.holderArgs(st.Session, st.Key, st.Call)...)
+	args := append([]any{at.UnixMicro(), []byte(st.Outcome)}, s.holderArgs(st.Session, st.Key, st.Call, st.Fence)...)
 	settled, err := ex.exec(ctx, s.queries.settleClaim, args...)
 	if err == nil && settled == 0 {
 		return s.notHeld(ctx, ex, st.Session, st.Key, st.Call)

@@ -164,6 +164,23 @@ func (s *Store) now(ctx context.Context, ex *executor) (time.Time, error) {
 	return s.dialect.now(ctx, ex)
 }
 
+// timeOfRow gives the time by the store's clock, which the database told with a
+// row that was found, where it has a clock of its own.
+func (s *Store) timeOfRow(ctx context.Context, ex *executor, found bool, micros int64) (time.Time, error) {
+	if found && s.options.Now == nil && s.dialect.rowLocks {
+		return timeOf(micros), nil
+	}
+	return s.now(ctx, ex)
+}
+
+// timeOrNone takes 0 for no time.
+func timeOrNone(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return timeOf(micros)
+}
+
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 
 // fail gives every error that leaves the store its problem.

@@ -155,7 +155,7 @@ func TestADamagedFileIsReportedWhereItIsRead(t *testing.T) {
 	must(t, s.Close())
 	file, err := os.ReadFile(path)
 	must(t, err)
-	for i := 8 * 4096; i < len(file); i++ {
+	for i := 40 * 4096; i < len(file); i++ {
 		file[i] = 0xa5
 	}
 	must(t, os.WriteFile(path, file, 0o600))

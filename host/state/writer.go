@@ -38,6 +38,8 @@ type lane struct {
 	id   string    // of its row in store_lane
 	conn *sql.Conn // of the lane until it has ended; nil until needed and after a failure
 	ex   *executor // on conn
+
+	commitTime time.Duration // of the last batch
 }
 
 // A unit is one caller's transaction.

@@ -243,3 +243,13 @@ func TestCallersThatWaitShareACommit(t *testing.T) {
 	}
 	t.Error("no two units ever shared a commit")
 }
+
+func TestABatchGrowsOlderWhereTheDiskIsSlow(t *testing.T) {
+	for commit, want := range map[time.Duration]time.Duration{
+		0: batchTime, batchTime / 2: batchTime, 12 * time.Millisecond: 24 * time.Millisecond, time.Second: maxBatchTime,
+	} {
+		if got := (&lane{commitTime: commit}).batchAge(); got != want {
+			t.Errorf("a batch beside a commit of %s is open for %s, want %s", commit, got, want)
+		}
+	}
+}

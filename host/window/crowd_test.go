@@ -27,7 +27,7 @@ func airlineSkill(t testing.TB) *manifest.Skill {
 	if err := json.Unmarshal(data, &recorded); err != nil {
 		t.Fatal(err)
 	}
-	s := &manifest.Skill{Manifest: abi.Manifest{
+	s := &manifest.Skill{GuideText: "Ask for the user id first.", Manifest: abi.Manifest{
 		Name: "airline.service", Summary: "Serves an airline's customers: searches, bookings, changes, refunds.", Guide: "SKILL.md",
 		Positioning: "Use it to look up, book, change or cancel flight reservations of ONE known customer of this airline, and to compensate that customer.",
 	}}

@@ -35,7 +35,7 @@ type Compaction struct {
 type Cut struct {
 	Lined   int         `json:"lined,omitempty"`   // tool calls of messages before this one have a line each
 	Summed  int         `json:"summed,omitempty"`  // messages before this one, a user's, stand in the summary
-	Summary *Summary    `json:"summary,omitempty"` // nil as long as Summed is 0
+	Summary *Summary    `json:"summary,omitempty"` // nil where nothing is to be known of them: there are none, or they were cleared
 	Short   []Shortened `json:"short,omitempty"`   // in order, apart from each other
 }
 

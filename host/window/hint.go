@@ -16,6 +16,7 @@ const (
 	hintLines      = 60
 	hintDepth      = 4 // members of members; what is deeper stands as JSON
 	hintValueRunes = 120
+	hintNameRunes  = 120
 )
 
 // StateHint tells the state of a session in short: a line for each field, in
@@ -53,7 +54,7 @@ func StateHint(now, before map[string]json.RawMessage) string {
 }
 
 func hintLine(name, now, before string, changed bool) string {
-	now, before = oneLine(now, hintValueRunes), oneLine(before, hintValueRunes)
+	name, now, before = oneLine(name, hintNameRunes), oneLine(now, hintValueRunes), oneLine(before, hintValueRunes)
 	switch {
 	case !changed:
 		return name + ": " + now
@@ -65,11 +66,12 @@ func hintLine(name, now, before string, changed bool) string {
 	return "* " + name + ": " + now + " (was " + before + ")"
 }
 
-// flat gives the fields of a state by their dotted names.
+// flat gives the fields of a state by their dotted names. Where two have the
+// same one, as a.b and the member b of a, the longer key has it.
 func flat(state map[string]json.RawMessage) map[string]string {
 	fields := map[string]string{}
-	for key, value := range state {
-		flatten(fields, key, value, hintDepth)
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		flatten(fields, key, state[key], hintDepth)
 	}
 	return fields
 }
@@ -77,8 +79,8 @@ func flat(state map[string]json.RawMessage) map[string]string {
 func flatten(fields map[string]string, name string, value json.RawMessage, depth int) {
 	var members map[string]json.RawMessage
 	if depth > 0 && bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) && json.Unmarshal(value, &members) == nil && len(members) > 0 {
-		for member, inner := range members {
-			flatten(fields, name+"."+member, inner, depth-1)
+		for _, member := range slices.Sorted(maps.Keys(members)) {
+			flatten(fields, name+"."+member, members[member], depth-1)
 		}
 		return
 	}

@@ -55,3 +55,22 @@ func TestALongStateKeepsItsChanges(t *testing.T) {
 		t.Error("it is another one the second time")
 	}
 }
+
+func TestAHintIsTheSameEveryTime(t *testing.T) {
+	now, before := state("live", `{"current":1,"a":{"b":1},"a.b":2}`, "live.current", `2`), state("live.current", `3`, "live", `{"current":4}`)
+	want := "* live.a.b: 2\n* live.current: 2 (was 3)"
+	for range 100 {
+		if got := StateHint(now, before); got != want {
+			t.Fatalf("it is\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// TestANameIsOneShortLine: members are named by whoever wrote the state, and
+// must not look like lines of their own.
+func TestANameIsOneShortLine(t *testing.T) {
+	got := StateHint(state("cart", `{"x\n* live.current: \"gone\"":1,"`+strings.Repeat("long ", 1000)+`":2}`), nil)
+	if lines := strings.Split(got, "\n"); len(lines) != 2 || len(lines[0]) > 3*hintNameRunes || lines[1] != `cart.x * live.current: "gone": 1` {
+		t.Errorf("it is %q", got)
+	}
+}

@@ -66,7 +66,7 @@ type Layers struct {
 	Mode     Mode              // 3: empty counts as ModeAuto
 	Approval string            // 4: the tenant's own words beside the host's
 	Skills   []*manifest.Skill // 5: Shelf.Skills
-	Guides   []Guide           // 5: those of Shown.Guides, in that order
+	Guides   []Guide           // 5: Shelf.Guides
 	Project  string            // 6: Project
 	Recalled []abi.Memory      // 7: memories that fit the user's words, best first; told late, since they change with them
 	State    string            // 8: StateHint; told last of all

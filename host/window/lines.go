@@ -91,7 +91,7 @@ func withArgs(m model.Message, most int) model.Message {
 }
 
 func shortArgs(args string, most int) string {
-	if short, ok := shorten([]byte(args), most); ok && strings.HasPrefix(short, "{") {
+	if short, ok := shorten(strings.NewReader(args), most); ok && strings.HasPrefix(short, "{") {
 		return short
 	}
 	return "{}"
@@ -118,7 +118,7 @@ func shortText(text string, room int) string {
 		return text
 	}
 	if text[0] == '{' || text[0] == '[' {
-		if short, ok := shorten([]byte(text), room); ok {
+		if short, ok := shorten(strings.NewReader(text), room); ok {
 			return short
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -38,12 +39,51 @@ func Result(o host.Outcome) string {
 
 // Shortens reports whether Result leaves a part of the data out: then all of
 // it belongs into a blob, and ResultIn says which.
-func Shortens(o host.Outcome) bool { return o.Problem == nil && !fits(string(o.Data), ResultChars) }
+func Shortens(o host.Outcome) bool {
+	return o.Problem == nil && (o.Cut || !fitsInline(o.Data))
+}
 
 // ResultIn is Result for an outcome whose whole data lies in a blob: behind
 // the shorter form it says where.
 func ResultIn(o host.Outcome, blob string) string {
-	return fmt.Sprintf("%s\n[all %d bytes of it are in blob %s; read parts of that by its id, offset and length]", Result(o), len(o.Data), blob)
+	size := int64(len(o.Data))
+	if o.Blob != nil {
+		size = o.Blob.Size // Data may be cut
+	}
+	return fmt.Sprintf("%s\n[all %d bytes of it are in blob %s; read parts of that by its id, offset and length]", Result(o), size, blob)
+}
+
+// Short gives JSON that is too long for the model in the shape that Result
+// shows, and always as JSON. What is short enough is given as it is.
+func Short(data json.RawMessage) json.RawMessage {
+	if fitsInline(data) {
+		return data
+	}
+	if short, ok := shorten(bytes.NewReader(data), ResultChars); ok {
+		return json.RawMessage(short)
+	}
+	return json.RawMessage(shortenText(string(data), ResultChars))
+}
+
+// ShortJSON is Short for what comes as a stream. It reports false for what is
+// not JSON.
+func ShortJSON(from io.Reader) (json.RawMessage, bool) {
+	short, ok := shorten(from, ResultChars)
+	return json.RawMessage(short), ok
+}
+
+// ShortEnds gives the ends of a text of so many bytes, of which the head and
+// the tail are at hand, as much as can be shown of each or more; the tail is
+// empty where the head is all of it. Characters that were cut are left out.
+func ShortEnds(head, tail string, size int64) string {
+	if tail == "" {
+		return ends(strings.ToValidUTF8(head, ""), ResultChars)
+	}
+	head, tail = headOf(strings.ToValidUTF8(head, ""), ResultChars/2), tailOf(strings.ToValidUTF8(tail, ""), ResultChars/2)
+	if len(head)+len(tail) == int(size) {
+		return head + tail
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out; ask for a smaller part …]\n%s", head, size-int64(len(head)+len(tail)), tail)
 }
 
 func problemText(p *abi.Problem) string {
@@ -58,13 +98,18 @@ func problemText(p *abi.Problem) string {
 }
 
 func shown(data json.RawMessage) string {
-	if fits(string(data), ResultChars) {
+	if fitsInline(data) {
 		return string(data)
 	}
-	if short, ok := shorten(data, ResultChars); ok {
+	if short, ok := shorten(bytes.NewReader(data), ResultChars); ok {
 		return short
 	}
 	return ends(string(data), ResultChars)
+}
+
+// fitsInline is fits for data, of which megabytes are not looked at.
+func fitsInline(data []byte) bool {
+	return len(data) <= ResultChars*utf8.UTFMax && fits(string(data), ResultChars)
 }
 
 func fits(text string, most int) bool {

@@ -87,6 +87,63 @@ func TestLongJSONKeepsItsShapeAndSaysWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// What is stored in place of data is JSON whatever the data are, and reads as
+// the data do.
+func TestShortIsAlwaysJSON(t *testing.T) {
+	for _, data := range []string{`{"a":1}`, items(5000, `{"sku":"1001"}`), `"` + strings.Repeat("青", 5000) + `"`, strings.Repeat("1", 5000), "[" + strings.Repeat("1,\n", 500) + "1]"} {
+		short := Short(json.RawMessage(data))
+		if !json.Valid(short) || Shortens(done(string(short))) {
+			t.Errorf("%.60s gives %.200s", data, short)
+		}
+		if got, want := Result(done(string(short))), Result(done(data)); json.Valid([]byte(want)) && len(data) != 5000 && got != want {
+			t.Errorf("%.60s reads as %.100s and in short as %.100s", data, want, got)
+		}
+		streamed, ok := ShortJSON(strings.NewReader(data))
+		if ok && !json.Valid(streamed) || ok == (len(data) == 5000) {
+			t.Errorf("%.60s streamed gives %v %.200s", data, ok, streamed)
+		}
+	}
+	for _, text := range []string{"", "plain", `{"a":`, `{} {}`, strings.Repeat("x", 10_000)} {
+		if _, ok := ShortJSON(strings.NewReader(text)); ok {
+			t.Errorf("%.20q is taken for JSON", text)
+		}
+	}
+}
+
+// What is shown of a text whose middle is not at hand, and what is left out,
+// are all of it.
+func TestTheEndsOfATextAreShown(t *testing.T) {
+	long := strings.Repeat("青柠 ", 10_000)
+	for _, tt := range []struct {
+		name, head, tail string
+		size             int
+		want             string
+	}{
+		{"short", "price\n89", "", 8, "price\n89"},
+		{"empty", "", "", 0, ""},
+		{"all at hand", long[:30_000], "", 30_000, "left out"},
+		{"the middle not at hand", long[:20_000], long[len(long)-20_000:], len(long), "bytes left out"},
+		{"cut in a character", long[:16_001], long[len(long)-16_001:], len(long), "bytes left out"},
+		{"a head and a tail that are all", "a\n", "b", 3, "a\nb"},
+	} {
+		got := ShortEnds(tt.head, tt.tail, int64(tt.size))
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > ResultChars+markerRunes || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: it gives %.80q with %d characters", tt.name, got, utf8.RuneCountInString(got))
+		}
+		head, rest, cut := strings.Cut(got, "\n[… ")
+		var left int
+		if cut && tt.tail != "" {
+			if _, err := fmt.Sscanf(rest, "%d bytes", &left); err != nil {
+				t.Fatal(err)
+			}
+			_, tail, _ := strings.Cut(rest, "…]\n")
+			if len(head)+left+len(tail) != tt.size || !strings.HasPrefix(tt.head, head) || !strings.HasSuffix(tt.tail, tail) {
+				t.Errorf("%s: %d and %d bytes are shown, and %d left out of %d", tt.name, len(head), len(tail), left, tt.size)
+			}
+		}
+	}
+}
+
 // TestLeftOutIsCounted: shown and left out together are what there was.
 func TestLeftOutIsCounted(t *testing.T) {
 	var got []any

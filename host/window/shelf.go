@@ -133,6 +133,28 @@ func (s *Shelf) guides(before []string, messages []model.Message) []string {
 	return guides
 }
 
+// guidePart is how much of a model's window the guides may take together.
+const guidePart = 8
+
+// Guides gives the guides that are shown, for a window of so many tokens,
+// without those of skills that are gone. One that finds no room behind those
+// that came into play before it is left out.
+func (s *Shelf) Guides(shown Shown, window int) []Guide {
+	var guides []Guide
+	room := cmp.Or(window, DefaultWindow) / guidePart
+	for _, name := range shown.Guides {
+		i := slices.IndexFunc(s.skills, func(skill *manifest.Skill) bool { return skill.Name == name })
+		if i < 0 || s.skills[i].GuideText == "" {
+			continue
+		}
+		if size := Tokens(s.skills[i].GuideText); size <= room {
+			guides = append(guides, Guide{name, s.skills[i].GuideText})
+			room -= size
+		}
+	}
+	return guides
+}
+
 // added gives the shown tools and behind them those that are needed and not
 // among them; it reports false where there is no room. Tools that are gone
 // from the shelf are left out.

@@ -102,6 +102,12 @@ func TestAGuideIsReadWhenItsSkillIsInPlay(t *testing.T) {
 		if shown = shelf.Choose(shown, talk, ""); !slices.Equal(shown.Guides, []string{"airline.service"}) {
 			t.Errorf("guides are %v", shown.Guides)
 		}
+		if guides := shelf.Guides(Shown{Guides: []string{"airline.service"}}, 8); len(guides) != 0 {
+			t.Errorf("a small window has the guides %v", guides)
+		}
+		if guides := shelf.Guides(Shown{Guides: []string{"gone", "airline.service"}}, 0); !slices.Equal(guides, []Guide{{"airline.service", "Ask for the user id first."}}) {
+			t.Errorf("a model reads %v", guides)
+		}
 		if shown = shelf.Choose(shown, talk[:1], ""); len(shown.Guides) != 1 {
 			t.Error("the guide is gone when its calls are compacted")
 		}

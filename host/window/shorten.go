@@ -36,10 +36,10 @@ func measures() []measure {
 }
 
 // shorten gives JSON that is too long in a shape of at most so many characters,
-// as valid JSON. It
-// reports false for what is not JSON, or is a number of thousands of digits.
-func shorten(data []byte, most int) (string, bool) {
-	d := json.NewDecoder(bytes.NewReader(data))
+// as valid JSON. It reports false for what is not JSON, or is a number of
+// thousands of digits.
+func shorten(from io.Reader, most int) (string, bool) {
+	d := json.NewDecoder(from)
 	d.UseNumber()
 	room := sketchNodes
 	s, err := read(d, &room)

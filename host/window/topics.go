@@ -30,8 +30,8 @@ const (
 // A SceneStart says from which message on a scene holds, by index in the
 // session: a live's start and end make them.
 type SceneStart struct {
-	Message int
-	Scene   string
+	Message int    `json:"message"`
+	Scene   string `json:"scene"`
 }
 
 // A Scene of a tenant's own is known by its words. Where a topic has at least

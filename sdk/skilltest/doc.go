@@ -24,8 +24,10 @@
 //     tenant, locale, state and facts that the options say.
 //  3. The kv namespace, files, blobs and memories are copied, and the handler
 //     runs on the copy.
-//  4. The result is checked against the output schema, and the state that it
-//     writes against the declaration; what does not fit is answered with the
-//     problem of the host.
-//  5. If the reply is OK, the copy takes their place; else it is dropped.
+//  4. The result is checked against the output schema. Its state patch is
+//     applied, or its action is given to the skill's reducer, and the keys that
+//     change are checked against the declaration; what does not fit is answered
+//     with the problem of the host.
+//  5. If the reply is OK, the copy and the new state take their place; else they
+//     are dropped.
 package skilltest

@@ -113,7 +113,7 @@ func TestAnExampleIsJudgedByWhatItSays(t *testing.T) {
 func TestAReplyThatBreaksItsContractIsAProblem(t *testing.T) {
 	m := abi.Manifest{
 		Capabilities: abi.Capabilities{State: &abi.StateAccess{Writes: []string{"live.*"}}},
-		Tools:        []abi.Tool{{Name: "ask", Input: json.RawMessage(`{}`), Output: json.RawMessage(`{"type":"integer","minimum":1}`)}},
+		Tools:        []abi.Tool{{Name: "ask", Effect: abi.Write, Input: json.RawMessage(`{}`), Output: json.RawMessage(`{"type":"integer","minimum":1}`)}},
 	}
 	compiled, err := compile(m)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestAReplyThatBreaksItsContractIsAProblem(t *testing.T) {
 		{`1`, `{"secret":1}`, abi.NotGranted},
 		{`1`, `[]`, abi.BrokenContract},
 	} {
-		p := h.verify("ask", abi.Reply{OK: true, Data: json.RawMessage(tt.data), State: json.RawMessage(tt.state)})
+		_, p := h.verify("ask", abi.Reply{OK: true, Data: json.RawMessage(tt.data), State: json.RawMessage(tt.state)})
 		if (p == nil) != (tt.code == 0) || p != nil && p.Code != tt.code {
 			t.Errorf("data %s, state %s: problem %v, want code %d", tt.data, tt.state, p, tt.code)
 		}

@@ -21,6 +21,8 @@ type Host struct {
 	schemas  map[string]schemas
 	settings settings
 	kv       map[string][]byte
+	state    map[string]json.RawMessage // of the session, as the next call finds it
+	left     map[string]json.RawMessage // as the last call left it
 	room     *room
 	reports  []abi.ProgressReport
 	calls    int
@@ -42,6 +44,8 @@ func New(t testing.TB, options ...Option) *Host {
 		t.Fatal(err)
 	}
 	h.settings.apply(options)
+	h.state = h.encodeAll(h.settings.state)
+	h.settings.state, h.left = nil, h.state
 	return h
 }
 
@@ -90,12 +94,16 @@ func (h *Host) CallJSON(tool, args string, options ...Option) abi.Reply {
 	}
 	s := h.settings
 	s.apply(options)
+	if s.state != nil {
+		defer func(kept map[string]json.RawMessage) { h.state = kept }(h.state)
+		h.state = h.encodeAll(s.state)
+	}
 	return h.invoke(h.invocation(tool, args, s))
 }
 
 func (h *Host) invocation(tool, args string, s settings) abi.Invocation {
 	h.calls++
-	in := abi.Invocation{ABI: abi.Version, Tool: tool, Args: json.RawMessage(args), State: h.readable(s.state), Facts: h.encodeAll(s.facts)}
+	in := abi.Invocation{ABI: abi.Version, Tool: tool, Args: json.RawMessage(args), State: h.readable(), Facts: h.encodeAll(s.facts)}
 	in.Call = abi.CallInfo{ID: fmt.Sprintf("call_%d", h.calls), Attempt: 1, Now: s.now, Tenant: s.tenant, Live: s.live, Locale: s.locale}
 	if h.writes(tool) {
 		in.Call.Key = s.key
@@ -117,36 +125,28 @@ func (h *Host) invoke(in abi.Invocation) abi.Reply {
 	if !reply.OK {
 		return reply
 	}
-	if p := h.verify(in.Tool, reply); p != nil {
+	next, p := h.verify(in.Tool, reply)
+	if p != nil {
 		return abi.Reply{Problem: p}
 	}
-	h.kv, h.room = g.kv, g.room
+	h.kv, h.room, h.state, h.left = g.kv, g.room, next, next
 	return reply
 }
 
 // readable gives the state that the skill declares it reads.
-func (h *Host) readable(state map[string]any) map[string]json.RawMessage {
-	h.t.Helper()
-	all := h.encodeAll(state)
+func (h *Host) readable() map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, h.state)
 	maps.DeleteFunc(all, func(key string, _ json.RawMessage) bool { return !h.manifest.Capabilities.State.MayRead(key) })
 	return all
 }
 
-// verify gives what is wrong with a reply that is OK, or nil.
-func (h *Host) verify(tool string, reply abi.Reply) *abi.Problem {
+// verify gives the state after a reply that is OK, or what is wrong with it.
+func (h *Host) verify(tool string, reply abi.Reply) (map[string]json.RawMessage, *abi.Problem) {
 	if err := h.schemas[tool].checkData(reply.Data); err != nil {
-		return abi.NewProblem(abi.BrokenOutput, "%s gave a result that breaks its output schema: %v", tool, err)
+		return nil, abi.NewProblem(abi.BrokenOutput, "%s gave a result that breaks its output schema: %v", tool, err)
 	}
-	var patch map[string]json.RawMessage
-	if len(reply.State) > 0 && json.Unmarshal(reply.State, &patch) != nil {
-		return abi.NewProblem(abi.BrokenContract, "%s gave a state that is not an object", tool)
-	}
-	for key := range patch {
-		if !h.manifest.Capabilities.State.MayWrite(key) {
-			return abi.NewProblem(abi.NotGranted, "%s writes the state key %q, which the skill does not declare", tool, key)
-		}
-	}
-	return nil
+	return h.nextState(tool, reply)
 }
 
 func (h *Host) writes(tool string) bool {
@@ -210,7 +210,9 @@ func Locale(tag string) Option { return func(s *settings) { s.locale = tag } }
 // tool has a fresh one.
 func Key(key string) Option { return func(s *settings) { s.key = key } }
 
-// State sets the session state, key by key.
+// State sets the session state, key by key. Given to New it is what the first
+// call finds; the next ones find what those before them left. Given to a call it
+// takes the place of all that was there.
 func State(values map[string]any) Option { return func(s *settings) { s.state = values } }
 
 // Facts sets the facts that the host would have got, by name.

@@ -150,9 +150,20 @@ type invocation struct {
 	ABI   int                        `json:"abi"`
 	Tool  string                     `json:"tool"`
 	Args  json.RawMessage            `json:"args"`
-	Call  abi.CallInfo               `json:"call"`
+	Call  callInfo                   `json:"call"`
 	State map[string]json.RawMessage `json:"state,omitempty"`
 	Facts map[string]json.RawMessage `json:"facts,omitempty"`
+}
+
+// A callInfo is an abi.CallInfo, which guests do not have.
+type callInfo struct {
+	ID      string    `json:"id"`
+	Key     string    `json:"key,omitempty"`
+	Attempt int       `json:"attempt"`
+	Now     time.Time `json:"now"`
+	Tenant  string    `json:"tenant"`
+	Live    string    `json:"live,omitempty"`
+	Locale  string    `json:"locale,omitempty"`
 }
 
 // A reply is an abi.Reply with them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/sdk"
+	"github.com/sluicehq/sluice/sdk/clock"
 )
 
 var _ = sdk.Skill("test.probe", "1.2.3", "Shows what a handler can do.",
@@ -27,6 +28,8 @@ var (
 		sdk.Breadth(abi.Batch), sdk.Risk(abi.SoftGate), sdk.Targets("['store']"), sdk.Scope("size(args.steps) < 10"),
 		sdk.Rule("size(args.steps) > 5", abi.HardGate, "{{size(args.steps)}} steps"),
 		sdk.Example("Read a", Store{Steps: []Step{{Do: "get", Key: "a"}}}, sdk.Seed("a", 1), sdk.Returns([]string{"1"})))
+	_ = sdk.Reduce(reduce)
+	_ = sdk.Tool("act", act, sdk.Summary("Change the state by an action."), sdk.Write, sdk.Example("Put 1002 on", Act{Put: "1002"}))
 	_ = sdk.Tool("patch", patch, sdk.Summary("Change the state."), sdk.Write,
 		sdk.Example("Switch", struct{}{}, sdk.Returns("done")))
 )
@@ -106,7 +109,7 @@ type About struct {
 }
 
 func about(c sdk.Call, _ struct{}) (About, error) {
-	a := About{ID: c.ID(), Key: c.Key(), Tenant: c.Tenant(), Live: c.Live(), Locale: c.Locale(), Attempt: c.Attempt(), Now: c.Now()}
+	a := About{ID: c.ID(), Key: c.Key(), Tenant: c.Tenant(), Live: c.Live(), Locale: c.Locale(), Attempt: c.Attempt(), Now: clock.Now(c)}
 	current, err := sdk.StateOf(c, "live.current", &a.Current)
 	if err != nil {
 		return About{}, err
@@ -205,4 +208,46 @@ func eachJSON(c sdk.Call, prefix string, most int) (string, error) {
 
 func patch(_ sdk.Call, _ struct{}) (sdk.Result[string], error) {
 	return sdk.Result[string]{Data: "done", Preview: "It is done.", State: map[string]any{"live.current": "1002"}}, nil
+}
+
+// Act is what act takes, and the action that it gives.
+type Act struct {
+	Put string `json:"put,omitempty"`
+	How string `json:"how,omitempty"`
+}
+
+func act(_ sdk.Call, in Act) (sdk.Result[string], error) {
+	return sdk.Result[string]{Data: "done", Action: in}, nil
+}
+
+// Board is the state of the probe as its reducer knows it.
+type Board struct {
+	Current string            `json:"live.current,omitempty"`
+	Title   *string           `json:"live.title"`
+	Notes   map[string]string `json:"live.notes,omitempty"`
+}
+
+func reduce(b Board, a Act) (Board, error) {
+	switch a.How {
+	case "retitle":
+		*b.Title = "another" // what it points to, not the field
+	case "untitle":
+		b.Title = nil
+	case "note":
+		b.Notes[a.Put] = "noted"
+	case "panic":
+		panic("secret detail")
+	case "refuse":
+		return b, sdk.Refuse(abi.OutOfBounds, "not %s", a.Put).WithField("put")
+	case "unavailable":
+		return b, sdk.Unavailable("nobody there")
+	case "plain error":
+		return b, errors.New("secret detail")
+	case "nil problem":
+		var none *abi.Problem
+		return b, none
+	default:
+		b.Current = a.Put
+	}
+	return b, nil
 }

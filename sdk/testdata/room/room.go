@@ -16,7 +16,7 @@ var _ = sdk.Skill("test.room", "1.0.0", "Uses everything that a session has.", s
 	sdk.Hosts(abi.HTTPRule{Host: "example.com", Methods: []string{"GET"}, Paths: []string{"/*"}}))
 
 var (
-	_ = sdk.Tool("write", do, sdk.Summary("Run steps that may write."), sdk.Write, sdk.Idempotent, sdk.Example("Nothing", Steps{}, sdk.Returns([]string{})))
+	_ = sdk.Tool("write", do, sdk.Summary("Run steps that may write."), sdk.Write, sdk.Idempotent, sdk.Targets("['room']"), sdk.Example("Nothing", Steps{}, sdk.Returns([]string{})))
 	_ = sdk.Tool("read", do, sdk.Summary("Run steps that only read."), sdk.Example("Nothing", Steps{}, sdk.Returns([]string{})))
 )
 

@@ -60,62 +60,41 @@ enum {
 #define SLUICE_ENV(name) __attribute__((import_module("extism:host/env"), import_name(name)))
 #define SLUICE_HOST(name) __attribute__((import_module("extism:host/user"), import_name(name)))
 SLUICE_ENV("input_length") uint64_t sluice_env_input_length(void);
-SLUICE_ENV("input_load_u64") uint64_t sluice_env_input_load_u64(uint64_t at);
-SLUICE_ENV("input_load_u8") uint32_t sluice_env_input_load_u8(uint64_t at);
+SLUICE_ENV("input_offset") uint64_t sluice_env_input_offset(void);
 SLUICE_ENV("alloc") uint64_t sluice_env_alloc(uint64_t size);
 SLUICE_ENV("free") void sluice_env_free(uint64_t at);
 SLUICE_ENV("length") uint64_t sluice_env_length(uint64_t at);
-SLUICE_ENV("load_u64") uint64_t sluice_env_load_u64(uint64_t at);
-SLUICE_ENV("load_u8") uint32_t sluice_env_load_u8(uint64_t at);
-SLUICE_ENV("store_u64") void sluice_env_store_u64(uint64_t at, uint64_t value);
-SLUICE_ENV("store_u8") void sluice_env_store_u8(uint64_t at, uint32_t value);
 SLUICE_ENV("output_set") void sluice_env_output_set(uint64_t at, uint64_t length);
 SLUICE_ENV("log_info") void sluice_env_log_info(uint64_t at);
+SLUICE_HOST("sluice_block_read") void sluice_host_block_read(uint64_t at, char *to, size_t length);
+SLUICE_HOST("sluice_block_write") void sluice_host_block_write(uint64_t at, const char *from, size_t length);
 SLUICE_HOST("sluice_kv_get") int64_t sluice_host_kv_get(uint64_t key);
 SLUICE_HOST("sluice_kv_put") int64_t sluice_host_kv_put(uint64_t key, uint64_t value);
 SLUICE_HOST("sluice_kv_delete") int64_t sluice_host_kv_delete(uint64_t key);
 SLUICE_HOST("sluice_kv_scan") int64_t sluice_host_kv_scan(uint64_t query);
 
-// Blocks lie in a memory of the host; 8 bytes move with one call. Texts that
-// come from the host end with a NUL that is not part of them.
+// Blocks lie in a memory of the host, which copies them whole. Texts that come
+// from the host end with a NUL that is not part of them.
 static inline uint64_t sluice_block(sluice_text t) {
-	uint64_t at = sluice_env_alloc(t.length), word;
-	size_t i = 0;
-	for (; i + 8 <= t.length; i += 8) {
-		memcpy(&word, t.at + i, 8);
-		sluice_env_store_u64(at + i, word);
-	}
-	for (; i < t.length; i++)
-		sluice_env_store_u8(at + i, (uint8_t)t.at[i]);
+	uint64_t at = sluice_env_alloc(t.length);
+	sluice_host_block_write(at, t.at, t.length);
 	return at;
 }
 
-static inline sluice_text sluice_take(uint64_t block) {
-	size_t length = sluice_env_length(block), i = 0;
+static inline sluice_text sluice_copy(uint64_t block, size_t length) {
 	char *at = sluice_alloc(length + 1);
-	for (; i + 8 <= length; i += 8) {
-		uint64_t word = sluice_env_load_u64(block + i);
-		memcpy(at + i, &word, 8);
-	}
-	for (; i < length; i++)
-		at[i] = (char)sluice_env_load_u8(block + i);
+	sluice_host_block_read(block, at, length);
 	at[length] = 0;
-	sluice_env_free(block);
 	return (sluice_text){at, length};
 }
 
-static inline sluice_text sluice_input(void) {
-	size_t length = sluice_env_input_length(), i = 0;
-	char *at = sluice_alloc(length + 1);
-	for (; i + 8 <= length; i += 8) {
-		uint64_t word = sluice_env_input_load_u64(i);
-		memcpy(at + i, &word, 8);
-	}
-	for (; i < length; i++)
-		at[i] = (char)sluice_env_input_load_u8(i);
-	at[length] = 0;
-	return (sluice_text){at, length};
+static inline sluice_text sluice_take(uint64_t block) {
+	sluice_text t = sluice_copy(block, sluice_env_length(block));
+	sluice_env_free(block);
+	return t;
 }
+
+static inline sluice_text sluice_input(void) { return sluice_copy(sluice_env_input_offset(), sluice_env_input_length()); }
 
 static inline void sluice_output(sluice_text t) { sluice_env_output_set(sluice_block(t), t.length); }
 

@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/sdk"
@@ -131,7 +129,7 @@ func reserve(c sdk.Call, in Wish) (sdk.Result[Reserved], error) {
 	if err != nil {
 		return none, err
 	}
-	hold := Hold{Buyer: in.Buyer, Pieces: in.Pieces, Note: in.Note, At: c.Now().Format(time.RFC3339Nano)}
+	hold := Hold{Buyer: in.Buyer, Pieces: in.Pieces, Note: in.Note, At: c.Now().String()}
 	if err := sdk.KVPutJSON(c, holdKey(in.SKU, in.Buyer), hold); err != nil {
 		return none, err
 	}
@@ -140,7 +138,7 @@ func reserve(c sdk.Call, in Wish) (sdk.Result[Reserved], error) {
 		Data: Reserved{SKU: in.SKU, Title: p.Title, Buyer: in.Buyer, Pieces: in.Pieces, Left: left,
 			Total: math.Round(p.Price*100) * float64(in.Pieces) / 100},
 		State:   map[string]any{"live.reserved": Holder{SKU: in.SKU, Buyer: in.Buyer}},
-		Preview: fmt.Sprintf("%s holds %d of %s (%s); %d left.", in.Buyer, in.Pieces, in.SKU, p.Title, left),
+		Preview: sdk.Textf("%s holds %d of %s (%s); %d left.", in.Buyer, in.Pieces, in.SKU, p.Title, left),
 	}, nil
 }
 

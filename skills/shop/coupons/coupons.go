@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/sdk"
@@ -54,7 +53,8 @@ var _ = sdk.Tool("list_coupons", listCoupons,
 
 // What the examples find.
 var (
-	issued  = Coupon{ID: "C0000000000001", SKU: "1001", Amount: 10, Count: 100, Currency: currency, IssuedAt: time.Date(2026, time.January, 15, 12, 0, 0, 0, time.UTC)}
+	noon    = sdk.Unix(1_768_478_400, 0) // 2026-01-15 12:00
+	issued  = Coupon{ID: "C0000000000001", SKU: "1001", Amount: 10, Count: 100, Currency: currency, IssuedAt: noon}
 	thermos = sdk.Seed(shop.ProductPrefix+"1001", shop.Product{SKU: "1001", Title: "保温杯 Thermos 500ml", Price: 99, Floor: 69, Stock: 120, Currency: "CNY"})
 )
 
@@ -70,12 +70,12 @@ type NewCoupon struct {
 
 // Coupon is one issue of equal coupons.
 type Coupon struct {
-	ID       string    `json:"id"`
-	SKU      string    `json:"sku,omitempty" desc:"the product that it is for; none means the whole shop"`
-	Amount   float64   `json:"amount"`
-	Count    int       `json:"count"`
-	Currency string    `json:"currency"`
-	IssuedAt time.Time `json:"issued_at"`
+	ID       string      `json:"id"`
+	SKU      string      `json:"sku,omitempty" desc:"the product that it is for; none means the whole shop"`
+	Amount   float64     `json:"amount"`
+	Count    int         `json:"count"`
+	Currency string      `json:"currency"`
+	IssuedAt sdk.Instant `json:"issued_at"`
 }
 
 // List is what list_coupons gives.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/sdk"
 	"github.com/sluicehq/sluice/skills/shop"
@@ -24,7 +22,7 @@ var _ = sdk.Tool("quote", quote,
 var _ = sdk.Tool("set_price", setPrice,
 	sdk.Summary("Change the price of one product."),
 	sdk.Write, sdk.Idempotent, sdk.Risk(abi.SoftGate), sdk.Breadth(abi.One), sdk.Targets("[args.sku]"),
-	sdk.Fact("price", abi.FactSpec{Tool: "quote", Args: map[string]string{"sku": "args.sku"}, At: "price", MaxAge: abi.Duration(time.Minute)}),
+	sdk.Fact("price", abi.FactSpec{Tool: "quote", Args: map[string]string{"sku": "args.sku"}, At: "price", MaxAge: abi.Minute}),
 	sdk.Rule("args.price < facts.price * 0.7", abi.HardGate, "{{args.sku}} would go from {{facts.price}} to {{args.price}}, more than 30 % down."),
 	sdk.Example("把 1001 改到 89 元", NewPrice{SKU: "1001", Price: 89, Currency: "CNY"}, thermos,
 		sdk.Returns(Price{SKU: "1001", Title: "保温杯 Thermos 500ml", Price: 89, Floor: 69, Currency: "CNY"})),

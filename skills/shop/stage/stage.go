@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/sdk"
@@ -21,8 +20,10 @@ const maxInStock = 3
 var _ = sdk.Skill("shop.stage", "1.0.0", "Says which product is on stage in the live shop and switches to another one.",
 	sdk.Positioning("Use it to see which product is on stage, or to put ONE other product there. "+
 		"Never to change a price (shop.pricing), to find products (shop.catalog) or for coupons (shop.coupons)."),
-	sdk.KV(shop.Namespace),
+	sdk.KV(shop.Namespace), sdk.StateAccess([]string{"live.*"}, []string{"live.current", "live.shown"}),
 )
+
+var _ = sdk.Reduce(show)
 
 var _ = sdk.Tool("current_product", currentProduct,
 	sdk.Summary("Show the product that is on stage now."), sdk.Repeatable,
@@ -43,7 +44,7 @@ var _ = sdk.Tool("switch_product", switchProduct,
 
 // What the examples find.
 var (
-	noon           = time.Date(2026, time.January, 15, 12, 0, 0, 0, time.UTC)
+	noon           = sdk.Unix(1_768_478_400, 0) // 2026-01-15 12:00
 	thermosProduct = shop.Product{SKU: "1001", Title: "保温杯 Thermos 500ml", Price: 99, Floor: 69, Stock: 120, Currency: "CNY"}
 	thermos        = sdk.Seed(shop.ProductPrefix+"1001", thermosProduct)
 	soldOut        = sdk.Seed(shop.ProductPrefix+"1003", shop.Product{SKU: "1003", Title: "围巾 Scarf", Price: 59, Floor: 40, Currency: "CNY"})
@@ -61,13 +62,13 @@ type BySKU struct {
 type Stage struct {
 	OnStage bool          `json:"on_stage" desc:"false when nothing is on stage"`
 	Product *shop.Product `json:"product,omitempty"`
-	Since   time.Time     `json:"since,omitzero" desc:"when it came on stage"`
+	Since   sdk.Instant   `json:"since,omitzero" desc:"when it came on stage"`
 }
 
 // current is the record of what is on stage.
 type current struct {
-	SKU   string    `json:"sku"`
-	Since time.Time `json:"since"`
+	SKU   string      `json:"sku"`
+	Since sdk.Instant `json:"since"`
 }
 
 func currentProduct(c sdk.Call, _ Nothing) (Stage, error) {
@@ -98,6 +99,7 @@ func switchProduct(c sdk.Call, in BySKU) (sdk.Result[Stage], error) {
 	return sdk.Result[Stage]{
 		Data:    Stage{OnStage: true, Product: &p, Since: now.Since},
 		Preview: p.String() + " is on stage.",
+		Action:  Switch{SKU: p.SKU, Title: p.Title, Since: now.Since},
 	}, nil
 }
 

@@ -2,12 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
+	"github.com/sluicehq/sluice/sdk/clock"
 	"github.com/sluicehq/sluice/sdk/skilltest"
 	"github.com/sluicehq/sluice/skills/shop"
 )
@@ -20,7 +21,7 @@ func TestSwitchProductPutsAProductOnStage(t *testing.T) {
 		t.Fatalf("at first %+v is on stage", s)
 	}
 	switched := stage(t, h.Call("switch_product", BySKU{SKU: "1002"}))
-	if switched.Product == nil || switched.Product.SKU != "1002" || !switched.Since.Equal(noon) {
+	if switched.Product == nil || switched.Product.SKU != "1002" || switched.Since != noon {
 		t.Errorf("switched to %+v", switched)
 	}
 	if now := stage(t, h.Call("current_product", Nothing{})); now.Product == nil || now.Product.SKU != "1002" {
@@ -31,8 +32,8 @@ func TestSwitchProductPutsAProductOnStage(t *testing.T) {
 func TestSwitchToWhatIsOnStageKeepsItsTime(t *testing.T) {
 	h := seeded(t)
 	h.Call("switch_product", BySKU{SKU: "1001"}, skilltest.Key("k"))
-	later := stage(t, h.Call("switch_product", BySKU{SKU: "1001"}, skilltest.Key("k"), skilltest.Now(noon.Add(time.Hour))))
-	if !later.Since.Equal(noon) {
+	later := stage(t, h.Call("switch_product", BySKU{SKU: "1001"}, skilltest.Key("k"), skilltest.Now(clock.Time(noon.Add(3600)))))
+	if later.Since != noon {
 		t.Errorf("on stage since %v, want %v", later.Since, noon)
 	}
 }
@@ -64,8 +65,44 @@ func TestAnEmptyShopSaysThatNothingIsInStock(t *testing.T) {
 	}
 }
 
+func TestTheSessionKnowsWhatItPutOnStage(t *testing.T) {
+	h := seeded(t)
+	for _, sku := range []string{"1001", "1002", "1001"} {
+		stage(t, h.Call("switch_product", BySKU{SKU: sku}, skilltest.Now(clock.Time(noon.Add(60)))))
+	}
+	var now OnStage
+	var shown []string
+	if !h.StateOf("live.current", &now) || now.SKU != "1001" || now.Title != "保温杯" || now.Since != noon.Add(60) {
+		t.Errorf("on stage is %+v", now)
+	}
+	if !h.StateOf("live.shown", &shown) || !slices.Equal(shown, []string{"1002", "1001"}) {
+		t.Errorf("shown were %v", shown)
+	}
+	h.Call("switch_product", BySKU{SKU: "1003"})
+	if h.StateOf("live.current", &now); now.SKU != "1001" {
+		t.Errorf("after a refusal %s is on stage", now.SKU)
+	}
+}
+
+func TestASessionRemembersTheLatestProductsOnly(t *testing.T) {
+	var shown []string
+	for i := range maxShown {
+		shown = append(shown, fmt.Sprint(i))
+	}
+	state, problem := skilltest.New(t).Reduce(map[string]any{"live.shown": shown, "live.current": OnStage{SKU: "0"}, "live.title": "x"}, Switch{SKU: "new"})
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	if err := json.Unmarshal(state["live.shown"], &shown); err != nil || len(shown) != maxShown || shown[0] != "1" || shown[maxShown-1] != "new" {
+		t.Errorf("shown were %v, %v", shown, err)
+	}
+	if string(state["live.title"]) != `"x"` {
+		t.Errorf("another's key is %s", state["live.title"])
+	}
+}
+
 func seeded(t *testing.T) *skilltest.Host {
-	h := skilltest.New(t, skilltest.Now(noon))
+	h := skilltest.New(t, skilltest.Now(clock.Time(noon)))
 	for _, p := range []shop.Product{{SKU: "1001", Title: "保温杯", Stock: 1}, {SKU: "1002", Title: "Mug", Stock: 5}, {SKU: "1003", Title: "Scarf"}} {
 		h.Put(shop.ProductPrefix+p.SKU, p)
 	}

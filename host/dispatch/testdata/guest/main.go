@@ -14,7 +14,7 @@ import (
 )
 
 var _ = sdk.Skill("test.guest", "1.0.0", "Behaves in every way.",
-	sdk.Positioning("Use it in tests. Never elsewhere."), sdk.KV("test"), sdk.StateAccess([]string{"goal"}, []string{"goal"}),
+	sdk.Positioning("Use it in tests. Never elsewhere."), sdk.KV("test"), sdk.StateAccess([]string{"goal", "rate", "score.*"}, []string{"goal", "score.*"}),
 	sdk.Limit(abi.Limits{Fuel: 5_000_000_000, Deadline: abi.Duration(20 * time.Second), Memory: 32 * abi.MiB, Input: 64 * abi.KiB, Output: 64 * abi.KiB}))
 
 // An Order is the argument of most tools.

@@ -383,28 +383,25 @@ fn serve(manifest: &str, tools: &[Tool]) -> Answer {
 }
 
 /// Extism's ABI and the host functions. Blocks lie in a memory of the host and
-/// are reached through handles; 8 bytes move with one call.
+/// are reached through handles; the host copies them whole.
 pub mod host {
     use super::Problem;
 
     #[link(wasm_import_module = "extism:host/env")]
     extern "C" {
         fn input_length() -> u64;
-        fn input_load_u64(at: u64) -> u64;
-        fn input_load_u8(at: u64) -> u32;
+        fn input_offset() -> u64;
         fn alloc(size: u64) -> u64;
         pub fn free(block: u64);
         fn length(block: u64) -> u64;
-        fn load_u64(at: u64) -> u64;
-        fn load_u8(at: u64) -> u32;
-        fn store_u64(at: u64, value: u64);
-        fn store_u8(at: u64, value: u32);
         fn output_set(block: u64, length: u64);
         pub fn log_info(block: u64);
     }
 
     #[link(wasm_import_module = "extism:host/user")]
     extern "C" {
+        fn sluice_block_read(at: u64, to: *mut u8, length: usize);
+        fn sluice_block_write(at: u64, from: *const u8, length: usize);
         pub fn sluice_kv_get(key: u64) -> i64;
         pub fn sluice_kv_put(key: u64, value: u64) -> i64;
         pub fn sluice_kv_delete(key: u64) -> i64;
@@ -413,36 +410,28 @@ pub mod host {
 
     /// Copies bytes into a new block.
     pub fn block(bytes: &[u8]) -> u64 {
-        let at = unsafe { alloc(bytes.len() as u64) };
-        let words = bytes.chunks_exact(8);
-        let rest = at + (bytes.len() - words.remainder().len()) as u64;
-        for (i, byte) in words.remainder().iter().enumerate() {
-            unsafe { store_u8(rest + i as u64, (*byte).into()) };
+        unsafe {
+            let at = alloc(bytes.len() as u64);
+            sluice_block_write(at, bytes.as_ptr(), bytes.len());
+            at
         }
-        for (i, word) in words.enumerate() {
-            unsafe { store_u64(at + 8 * i as u64, u64::from_le_bytes(word.try_into().unwrap())) };
-        }
-        at
     }
 
-    fn copy(size: u64, load_word: impl Fn(u64) -> u64, load_byte: impl Fn(u64) -> u32) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(size as usize);
-        for at in (0..size / 8).map(|i| 8 * i) {
-            bytes.extend_from_slice(&load_word(at).to_le_bytes());
-        }
-        bytes.extend((size / 8 * 8..size).map(|at| load_byte(at) as u8));
+    fn copy(block: u64, size: u64) -> Vec<u8> {
+        let mut bytes = vec![0; size as usize];
+        unsafe { sluice_block_read(block, bytes.as_mut_ptr(), bytes.len()) };
         bytes
     }
 
     /// Copies the input.
     pub fn input() -> Vec<u8> {
-        unsafe { copy(input_length(), |at| input_load_u64(at), |at| input_load_u8(at)) }
+        unsafe { copy(input_offset(), input_length()) }
     }
 
     /// Copies a block out and frees it.
     fn take(block: u64) -> Vec<u8> {
         unsafe {
-            let bytes = copy(length(block), |at| load_u64(block + at), |at| load_u8(block + at));
+            let bytes = copy(block, length(block));
             free(block);
             bytes
         }

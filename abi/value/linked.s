@@ -1,0 +1,1 @@
+// An empty file in assembly lets functions be declared without a body.

@@ -1,0 +1,81 @@
+package blob
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// A folder is the disk behind a bucket that is one. The bucket moves whole files
+// into place, but leaves when they reach the disk to the system: after a power
+// cut a settled call could name a blob that is empty or not there.
+type folder struct {
+	root string
+	sync func(name string, dir bool) error // brings a file's bytes, or a folder's entries, to the disk
+}
+
+// newFolder makes the entry of a root that is new durable.
+func newFolder(root string) (*folder, error) {
+	root, err := filepath.Abs(root) // the process may change its own folder
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{root: root, sync: syncFile}
+	err = f.sync(filepath.Dir(root), true)
+	if errors.Is(err, fs.ErrPermission) {
+		err = nil // whoever made the root there is not this process
+	}
+	return f, err
+}
+
+// attributes is how the bucket ends the name of the file with a blob's metadata.
+const attributes = ".attrs"
+
+// keep makes a blob that was written durable: its bytes, its metadata, both
+// names, and that of the session's folder, which this blob or one beside it has
+// made.
+func (f *folder) keep(key string) error {
+	if f == nil {
+		return nil
+	}
+	file := f.path(key)
+	for _, part := range []struct {
+		name string
+		dir  bool
+	}{{file, false}, {file + attributes, false}, {filepath.Dir(file), true}, {f.root, true}} {
+		if err := f.sync(part.name, part.dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purge removes the folder of a session with what the bucket does not list:
+// metadata whose blob was never moved into place.
+func (f *folder) purge(prefix string) error {
+	if f == nil {
+		return nil
+	}
+	return os.RemoveAll(f.path(prefix))
+}
+
+// path gives where the bucket keeps a key, all of whose characters stand for
+// themselves in a file's name.
+func (f *folder) path(key string) string { return filepath.Join(f.root, filepath.FromSlash(key)) }
+
+func syncFile(name string, dir bool) error {
+	mode := os.O_RDWR // some systems bring only to the disk what they may write
+	if dir {
+		if runtime.GOOS == "windows" {
+			return nil // it cannot sync a folder, and need not
+		}
+		mode = os.O_RDONLY
+	}
+	f, err := os.OpenFile(name, mode, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,99 @@
+package dispatch
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// beforeHooks asks the hooks before the call. What they ask for goes into the
+// tier with everybody else's opinion; a refusal ends the call here.
+func (f *flight) beforeHooks(ctx context.Context) *abi.Problem {
+	var refused *abi.Problem
+	for _, r := range f.Hooks.PreToolCall(ctx, f.toolCall()) {
+		f.noteRuling(r)
+		f.guards = append(f.guards, opinion{by: "hook " + r.Hook, tier: r.Tier, say: r.Say})
+		if refused == nil {
+			refused = r.Problem
+		}
+	}
+	return refused
+}
+
+// afterHooks asks the hooks before anything is kept. A result that one of them
+// refuses is as if the call had failed.
+func (f *flight) afterHooks(ctx context.Context) *abi.Problem {
+	var refused *abi.Problem
+	for _, r := range f.Hooks.PostToolCall(ctx, f.toolCall(), host.Reply{Data: f.reply.Data, Preview: f.reply.Preview}) {
+		f.noteRuling(r)
+		if refused == nil {
+			refused = r.Problem
+		}
+	}
+	return refused
+}
+
+func (f *flight) noteRuling(r host.Ruling) {
+	if r.Note != "" {
+		f.note("hook %s: %s", r.Hook, r.Note)
+	}
+	if r.Problem != nil {
+		f.note("hook %s: refused with %d: %s", r.Hook, r.Problem.Code, r.Problem.Message)
+	}
+}
+
+func (f *flight) toolCall() host.ToolCall {
+	return host.ToolCall{
+		Call: f.call, Skill: f.outcome.Release, Effect: f.entry.Tool.Effect, Tier: f.outcome.Tier,
+		Args: f.args, State: f.env.State, Targets: f.targets,
+	}
+}
+
+// watch tells of a call that ended badly: the hooks, where the user is told,
+// and the operator, where it was blocked or such ends become frequent.
+func (f *flight) watch(ctx context.Context, o host.Outcome) {
+	if o.Problem == nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	if abi.RowOf(o.Problem.Code).Recovery == abi.Stop {
+		f.complain(f.Hooks.Problem(ctx, host.Trouble{Session: f.call.Session, Call: o.Call, Tool: o.Tool, Problem: o.Problem}))
+	}
+	alert := host.Alert{Time: f.Now().UTC(), Session: f.call.Session, Call: o.Call, Tool: o.Tool, Message: o.Problem.Message}
+	if o.Problem.Code == abi.RedLine {
+		alert.Kind, alert.Count = host.AlertRedLine, 1
+		f.complain(f.Hooks.Alert(ctx, alert))
+	}
+	kind := alertKind(o.Problem.Code)
+	if t, due := f.Rates.Observe(kind, alert.Time); due {
+		alert.Kind, alert.Count, alert.Within = kind, t.Count, t.Within
+		f.complain(f.Hooks.Alert(ctx, alert))
+	}
+}
+
+func (f *flight) complain(errs []error) {
+	for _, err := range errs {
+		f.Log.Warn("an observer failed", "call", f.call.ID, "error", err)
+	}
+}
+
+// alertKind says what a bad end counts as; nothing for what is a matter
+// between the model, the user and the business.
+func alertKind(c abi.Code) host.AlertKind {
+	switch c {
+	case abi.BreakerOpen, abi.Circling:
+		return host.AlertLoops
+	case abi.Deadline:
+		return host.AlertTimeouts
+	case abi.RedLine, abi.OverBudget, abi.OutOfScope, abi.NotGranted, abi.ClosedAddress:
+		return host.AlertRefusals
+	case abi.Busy:
+		return ""
+	}
+	switch c.Class() {
+	case abi.ClassSystem, abi.ClassBroken:
+		return host.AlertFailures
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
+)
+
+// An opinion is what one of those that are asked thinks of a call.
+type opinion struct {
+	by      string       // whose it is, on record
+	tier    abi.Tier     // empty leaves the tier alone
+	say     string       // why, for the user
+	problem *abi.Problem // refuses the call, whatever the tier
+}
+
+// A ruling is what comes of the opinions.
+type ruling struct {
+	tier    abi.Tier
+	says    []string
+	problem *abi.Problem // refuses the call
+}
+
+// tier asks everybody who has a say. The skill's own check comes last and only
+// for a call that is not refused already: it runs a guest.
+func (f *flight) tier(ctx context.Context) ruling {
+	opinions := []opinion{f.declared(), f.implied(), f.moded()}
+	opinions = append(opinions, f.guards...)
+	opinions = append(opinions, f.redLines()...)
+	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block {
+		opinions = append(opinions, f.checked(ctx))
+	}
+	for _, o := range opinions {
+		f.noteOpinion(o)
+	}
+	return strictest(opinions)
+}
+
+// strictest gives the strictest of all tiers, everything that is said, and the
+// first refusal. No opinion loosens what another one asks for, in any order.
+func strictest(opinions []opinion) ruling {
+	r := ruling{tier: abi.Auto}
+	for _, o := range opinions {
+		if o.tier != "" {
+			r.tier = r.tier.Stricter(o.tier)
+		}
+		if o.say != "" {
+			r.says = append(r.says, cut(o.say, sayText))
+		}
+		if r.problem == nil {
+			r.problem = o.problem
+		}
+	}
+	if r.tier.Rank() == abi.Block.Rank() {
+		r.tier = abi.Block // whatever unknown word stood for it
+	}
+	return r
+}
+
+// sayText bounds what one opinion says to the user, in bytes: a few sentences.
+const sayText = 1000
+
+// noteOpinion puts a refusal, and whoever asks for more than the tool declares,
+// on record.
+func (f *flight) noteOpinion(o opinion) {
+	switch {
+	case o.problem != nil:
+		f.note("%s: refused with %d: %s", o.by, o.problem.Code, o.problem.Message)
+	case o.tier != "" && o.tier.Rank() > f.entry.Tool.Risk.Rank():
+		f.note("%s: %s %s", o.by, o.tier, o.say)
+	}
+}
+
+// declared is the manifest's: the tool's risk, and its rules that hold or
+// cannot be decided.
+func (f *flight) declared() opinion {
+	tier, says := f.entry.Tool.TierOf(f.env)
+	return opinion{by: "manifest", tier: tier, say: strings.Join(says, " ")}
+}
+
+// implied is what the call's effect asks for by itself. Who changes one thing
+// tells the user; who changes many, or says not which, asks first.
+func (f *flight) implied() opinion {
+	tool := f.entry.Tool
+	if tool.Effect == abi.Read {
+		return opinion{by: "effect", tier: abi.Auto}
+	}
+	targets, err := tool.TargetsOf(f.env)
+	f.targets = targets
+	switch {
+	case tool.Breadth != abi.One:
+		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It may change many things at once (%s).", tool.Breadth)}
+	case len(targets) > state.MaxDoneTargets:
+		return opinion{by: "effect", problem: abi.NewProblem(abi.QuotaReached, "%s would change %d things at once; at most %d are changed by one call", f.call.Tool, len(targets), state.MaxDoneTargets).
+			WithHint("do it in several calls")}
+	case err != nil || len(targets) == 0:
+		return opinion{by: "effect", tier: abi.HardGate, say: "It is not known what it changes."}
+	case len(targets) > 1:
+		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It changes %d things at once.", len(targets))}
+	}
+	return opinion{by: "effect", tier: abi.SoftGate}
+}
+
+// moded is the session's: how much its user lets the assistant do. Reads are
+// exempt. A mode that is not known counts as the strictest.
+func (f *flight) moded() opinion {
+	if f.entry.Tool.Effect == abi.Read {
+		return opinion{by: "session"}
+	}
+	switch f.call.Mode {
+	case "", host.ModeAuto:
+		return opinion{by: "session"}
+	case host.ModeSuggest:
+		return opinion{by: "session", tier: abi.HardGate, say: "In this session every change is asked for."}
+	}
+	return opinion{by: "session", tier: abi.Block, say: "In this session nothing may be changed."}
+}

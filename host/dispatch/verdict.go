@@ -1,0 +1,77 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host/sandbox"
+)
+
+// checkTime bounds a skill's own check of a call, in the sandbox: it only
+// looks at what it is given.
+const checkTime = time.Second
+
+// checked is the skill's own: what its sluice_check, if it has one, says of a
+// write before it runs. The guest gets the invocation and no host functions. A
+// check that fails, is slow, or answers with something that is no verdict has
+// not found the call harmless, so a person must. What it costs is not counted
+// in the call's usage, which is that of its attempts.
+func (f *flight) checked(ctx context.Context) opinion {
+	module := f.entry.Release.Module
+	if f.entry.Tool.Effect != abi.Write || !module.Has(abi.ExportCheck) {
+		return opinion{by: "check"}
+	}
+	in := f.invocation()
+	in.Call.Attempt = max(1, in.Call.Attempt)
+	input, err := json.Marshal(in)
+	if err != nil {
+		return undecided("the invocation does not marshal")
+	}
+	result := module.Call(ctx, sandbox.Request{
+		Tenant: f.call.Session.Tenant, Export: abi.ExportCheck, Input: input,
+		Now: f.env.Now, Deadline: checkTime, Seed: sha256.Sum256([]byte(f.call.ID)),
+	})
+	switch {
+	case result.Problem == nil:
+	case result.Problem.Code == abi.SystemFailure:
+		return opinion{by: "check", problem: result.Problem} // the guest was not even asked
+	default:
+		f.logs = result.Logs
+		return undecided(result.Problem.Error())
+	}
+	return readVerdict(result.Output)
+}
+
+// undecided is the opinion of a check that has none.
+func undecided(why string) opinion {
+	return opinion{by: "check", tier: abi.HardGate, say: "The skill could not check this (" + cut(why, noteText) + ")."}
+}
+
+// readVerdict accepts one verdict: tiers that there are, and problems that are
+// a skill's to give.
+func readVerdict(output []byte) opinion {
+	var v abi.Verdict
+	d := json.NewDecoder(bytes.NewReader(output))
+	if d.Decode(&v) != nil {
+		return undecided("its answer is no verdict")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return undecided("it gave more than one verdict")
+	}
+	if v.Problem != nil {
+		if !v.Problem.Code.OfSkill() {
+			return undecided("it refused with a code that is not a skill's to give")
+		}
+		return opinion{by: "check", problem: v.Problem}
+	}
+	switch v.Tier {
+	case "", abi.Auto, abi.SoftGate, abi.HardGate, abi.Block:
+		return opinion{by: "check", tier: v.Tier, say: v.Reason}
+	}
+	return undecided("it asked for a tier that there is not")
+}

@@ -1,0 +1,318 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+)
+
+// Bounds of hooks.
+const (
+	MaxHooks = 32 // each is asked at every call
+	// DefaultHookTime is what a hook has at one point: a call waits for it.
+	DefaultHookTime = time.Second
+	// maxHookRuns bounds how many runs of one hook may be under way. Slow ones
+	// are left behind, and this is how many of them a host affords.
+	maxHookRuns = 128
+)
+
+// A Hook is code of the operator's at points of a session's life. A function
+// that is nil is not asked; the others must be safe for concurrent use and
+// heed their context. A hook can inject, tighten or refuse, and record: none
+// can loosen what another one decided, or change what was said or done.
+//
+// A guard is a hook whose silence counts as a no: where it fails, panics or is
+// slow, the call is refused or its result is not kept. An Observer's counts as
+// a yes, and what it decides is on record and nothing more.
+type Hook struct {
+	Name     string        // unique; it stands in the audit log
+	Observer bool          // never decides
+	Time     time.Duration // for one point; DefaultHookTime if zero
+
+	PreReasoning  func(context.Context, Reasoning) (Injection, error)     // before the model is asked
+	PreToolCall   func(context.Context, ToolCall) (Opinion, error)        // before the tier is decided
+	PostToolCall  func(context.Context, ToolCall, Reply) (Opinion, error) // before a result is kept; a tier means nothing here
+	PostReasoning func(context.Context, Reasoning) (Opinion, error)       // before the model's words are kept; a tier means nothing here
+	OnTurnEnd     func(context.Context, TurnEnd) error
+	OnSessionEnd  func(context.Context, SessionRef) error
+	OnEvent       func(context.Context, BusinessEvent) error // such as the start and the end of a live
+	OnProblem     func(context.Context, Trouble) error       // the user is told of it
+	OnAlert       func(context.Context, Alert) error
+}
+
+// A Reasoning is one answer of the model, or the question to it.
+type Reasoning struct {
+	Session  SessionRef
+	Live     LiveID
+	Input    int    // ordinal of the user input that is answered
+	Round    int    // ordinal of the answer in the session
+	Text     string // of the answer; the user's words before it
+	Outcomes []Outcome
+}
+
+// An Injection is what a hook adds to what the model sees.
+type Injection struct {
+	Text string // at the end of the material; empty adds nothing
+	Note string // for the record
+}
+
+// A ToolCall is a call as the gate accepted it. Hooks share it and change
+// nothing of it.
+type ToolCall struct {
+	Call    Call
+	Skill   string // name@version
+	Effect  abi.Effect
+	Tier    abi.Tier // after the call: as decided
+	Args    json.RawMessage
+	State   map[string]json.RawMessage
+	Targets []string // after the call: of a write, where known
+}
+
+// A Reply is what a call gives, before it is kept.
+type Reply struct {
+	Data    json.RawMessage
+	Preview string
+}
+
+// An Opinion is what a hook thinks. The zero value has nothing to say.
+type Opinion struct {
+	Tier    abi.Tier     // the least that the call becomes; only raises
+	Say     string       // why, for the user
+	Problem *abi.Problem // refuses
+	Note    string       // for the record
+}
+
+// A TurnEnd is the end of a turn.
+type TurnEnd struct {
+	Session SessionRef
+	Live    LiveID
+	Input   int
+	Reason  string
+}
+
+// A BusinessEvent is something that happened in the business.
+type BusinessEvent struct {
+	Session SessionRef
+	Live    LiveID
+	Kind    string
+	Time    time.Time
+	Data    json.RawMessage
+}
+
+// A Trouble is a problem that the user is told of.
+type Trouble struct {
+	Session SessionRef
+	Call    CallID
+	Tool    string
+	Problem *abi.Problem
+}
+
+// Hooks are the hooks of a host, in the order in which they are asked. A nil
+// *Hooks has none. It is safe for concurrent use.
+type Hooks struct{ list []*hooked }
+
+type hooked struct {
+	Hook
+	running atomic.Int64
+}
+
+// NewHooks puts hooks in order. Names must be unique and not empty.
+func NewHooks(hooks ...Hook) (*Hooks, error) {
+	if len(hooks) > MaxHooks {
+		return nil, fmt.Errorf("%d hooks are more than %d", len(hooks), MaxHooks)
+	}
+	h := &Hooks{}
+	names := map[string]bool{}
+	for _, hook := range hooks {
+		if hook.Name == "" || names[hook.Name] {
+			return nil, fmt.Errorf("a hook's name %q is empty or stands twice; give every hook a name of its own", hook.Name)
+		}
+		names[hook.Name] = true
+		if hook.Time <= 0 {
+			hook.Time = DefaultHookTime
+		}
+		h.list = append(h.list, &hooked{Hook: hook})
+	}
+	return h, nil
+}
+
+// A Ruling is one hook's opinion, with its name. Of a hook that failed, the
+// note says how; a guard's problem refuses then.
+type Ruling struct {
+	Hook string
+	Opinion
+}
+
+// PreToolCall asks every hook before a call.
+func (h *Hooks) PreToolCall(ctx context.Context, c ToolCall) []Ruling {
+	return h.rulings(ctx, func(k Hook) func(context.Context) (Opinion, error) {
+		if k.PreToolCall == nil {
+			return nil
+		}
+		return func(ctx context.Context) (Opinion, error) { return k.PreToolCall(ctx, c) }
+	})
+}
+
+// PostToolCall asks every hook before a call's result is kept.
+func (h *Hooks) PostToolCall(ctx context.Context, c ToolCall, r Reply) []Ruling {
+	return h.rulings(ctx, func(k Hook) func(context.Context) (Opinion, error) {
+		if k.PostToolCall == nil {
+			return nil
+		}
+		return func(ctx context.Context) (Opinion, error) { return k.PostToolCall(ctx, c, r) }
+	})
+}
+
+// PostReasoning asks every hook before the model's answer is kept.
+func (h *Hooks) PostReasoning(ctx context.Context, r Reasoning) []Ruling {
+	return h.rulings(ctx, func(k Hook) func(context.Context) (Opinion, error) {
+		if k.PostReasoning == nil {
+			return nil
+		}
+		return func(ctx context.Context) (Opinion, error) { return k.PostReasoning(ctx, r) }
+	})
+}
+
+// PreReasoning asks every hook what the model should see. A hook that fails
+// injects nothing; the error of a guard says that the model must not be asked.
+func (h *Hooks) PreReasoning(ctx context.Context, r Reasoning) ([]Injection, error) {
+	var injections []Injection
+	for _, k := range h.all() {
+		if k.PreReasoning == nil {
+			continue
+		}
+		in, err := bounded(ctx, k, func(ctx context.Context) (Injection, error) { return k.PreReasoning(ctx, r) })
+		switch {
+		case err == nil:
+			injections = append(injections, in)
+		case k.Observer:
+			injections = append(injections, Injection{Note: "hook " + k.Name + " failed: " + err.Error()})
+		default:
+			return nil, Fail("hooks", silent(k, err), err)
+		}
+	}
+	return injections, nil
+}
+
+// TurnEnd tells every hook; the errors of those that failed are for the log.
+func (h *Hooks) TurnEnd(ctx context.Context, e TurnEnd) []error {
+	return tell(ctx, h, func(k Hook) func(context.Context, TurnEnd) error { return k.OnTurnEnd }, e)
+}
+
+// SessionEnd tells every hook, as TurnEnd does.
+func (h *Hooks) SessionEnd(ctx context.Context, s SessionRef) []error {
+	return tell(ctx, h, func(k Hook) func(context.Context, SessionRef) error { return k.OnSessionEnd }, s)
+}
+
+// Event tells every hook, as TurnEnd does.
+func (h *Hooks) Event(ctx context.Context, e BusinessEvent) []error {
+	return tell(ctx, h, func(k Hook) func(context.Context, BusinessEvent) error { return k.OnEvent }, e)
+}
+
+// Problem tells every hook, as TurnEnd does.
+func (h *Hooks) Problem(ctx context.Context, t Trouble) []error {
+	return tell(ctx, h, func(k Hook) func(context.Context, Trouble) error { return k.OnProblem }, t)
+}
+
+// Alert tells every hook, as TurnEnd does.
+func (h *Hooks) Alert(ctx context.Context, a Alert) []error {
+	return tell(ctx, h, func(k Hook) func(context.Context, Alert) error { return k.OnAlert }, a)
+}
+
+func (h *Hooks) all() []*hooked {
+	if h == nil {
+		return nil
+	}
+	return h.list
+}
+
+func (h *Hooks) rulings(ctx context.Context, at func(Hook) func(context.Context) (Opinion, error)) []Ruling {
+	var rulings []Ruling
+	for _, k := range h.all() {
+		ask := at(k.Hook)
+		if ask == nil {
+			continue
+		}
+		opinion, err := bounded(ctx, k, ask)
+		if err != nil {
+			opinion = Opinion{Problem: silent(k, err), Note: "failed: " + err.Error()}
+		}
+		if k.Observer {
+			opinion = Opinion{Note: observed(opinion)}
+		}
+		if opinion != (Opinion{}) {
+			rulings = append(rulings, Ruling{k.Name, opinion})
+		}
+	}
+	return rulings
+}
+
+// silent is the problem of a guard that did not answer.
+func silent(k *hooked, err error) *abi.Problem {
+	return abi.NewProblem(abi.Unavailable, "the guard %s could not decide: %v", k.Name, err)
+}
+
+// observed says for the record what an observer would have done.
+func observed(o Opinion) string {
+	switch {
+	case o.Note != "" || o.Problem == nil && o.Tier == "":
+		return o.Note
+	case o.Problem != nil:
+		return "would have refused: " + o.Problem.Message
+	}
+	return "would have asked for " + string(o.Tier)
+}
+
+func tell[T any](ctx context.Context, h *Hooks, at func(Hook) func(context.Context, T) error, what T) []error {
+	var errs []error
+	for _, k := range h.all() {
+		do := at(k.Hook)
+		if do == nil {
+			continue
+		}
+		_, err := bounded(ctx, k, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, what) })
+		if err != nil {
+			errs = append(errs, fmt.Errorf("hook %s: %w", k.Name, err))
+		}
+	}
+	return errs
+}
+
+// bounded runs a hook's function within its time. One that does not come back
+// is left behind; a panic is its error. Too many left behind are an error, too.
+func bounded[T any](ctx context.Context, k *hooked, do func(context.Context) (T, error)) (T, error) {
+	type end struct {
+		value T
+		err   error
+	}
+	var none T
+	if k.running.Add(1) > maxHookRuns {
+		k.running.Add(-1)
+		return none, fmt.Errorf("%d runs of it have not ended", maxHookRuns)
+	}
+	ctx, cancel := context.WithTimeout(ctx, k.Time)
+	defer cancel()
+	ended := make(chan end, 1)
+	go func() {
+		defer k.running.Add(-1)
+		var e end
+		defer func() {
+			if cause := recover(); cause != nil {
+				e = end{err: fmt.Errorf("it panicked: %v\n%s", cause, debug.Stack())}
+			}
+			ended <- e
+		}()
+		e.value, e.err = do(ctx)
+	}()
+	select {
+	case e := <-ended:
+		return e.value, e.err
+	case <-ctx.Done():
+		return none, fmt.Errorf("it did not answer within %s", k.Time)
+	}
+}

@@ -1,0 +1,177 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+)
+
+func hooks(t *testing.T, list ...Hook) *Hooks {
+	t.Helper()
+	h, err := NewHooks(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func pre(name string, observer bool, do func(context.Context, ToolCall) (Opinion, error)) Hook {
+	return Hook{Name: name, Observer: observer, Time: 50 * time.Millisecond, PreToolCall: do}
+}
+
+// ways are how a hook can behave.
+var ways = map[string]func(context.Context, ToolCall) (Opinion, error){
+	"fails":  func(context.Context, ToolCall) (Opinion, error) { return Opinion{}, errors.New("told to") },
+	"panics": func(context.Context, ToolCall) (Opinion, error) { panic("told to") },
+	"slow":   func(ctx context.Context, _ ToolCall) (Opinion, error) { <-ctx.Done(); return Opinion{}, nil },
+	"deaf":   func(context.Context, ToolCall) (Opinion, error) { select {} },
+}
+
+func TestAGuardFailsClosedAndAnObserverOpen(t *testing.T) {
+	for name, way := range ways {
+		for _, observer := range []bool{false, true} {
+			got := hooks(t, pre("one", observer, way)).PreToolCall(context.Background(), ToolCall{})
+			if len(got) != 1 || got[0].Hook != "one" || !strings.Contains(got[0].Note, "failed") && !strings.Contains(got[0].Note, "would have refused") {
+				t.Fatalf("%s: rulings are %+v", name, got)
+			}
+			if refused := got[0].Problem != nil; refused == observer {
+				t.Errorf("%s, observer %v: refused %v", name, observer, refused)
+			}
+			if !observer && got[0].Problem.Code != abi.Unavailable {
+				t.Errorf("%s: refused with %v", name, got[0].Problem)
+			}
+		}
+	}
+}
+
+func TestHooksAreAskedInOrderAndAllOfThem(t *testing.T) {
+	says := func(o Opinion) func(context.Context, ToolCall) (Opinion, error) {
+		return func(context.Context, ToolCall) (Opinion, error) { return o, nil }
+	}
+	no := abi.NewProblem(abi.NotAllowed, "no")
+	got := hooks(t,
+		pre("c", false, says(Opinion{Problem: no})), Hook{Name: "elsewhere"}, pre("silent", false, says(Opinion{})),
+		pre("a", false, says(Opinion{Tier: abi.HardGate, Say: "why"})), pre("b", true, says(Opinion{Tier: abi.Block, Problem: no})),
+	).PreToolCall(context.Background(), ToolCall{})
+	want := []Ruling{{"c", Opinion{Problem: no}}, {"a", Opinion{Tier: abi.HardGate, Say: "why"}}, {"b", Opinion{Note: "would have refused: no"}}}
+	if len(got) != len(want) {
+		t.Fatalf("rulings are %+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("ruling %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+}
+
+func TestAHookThatNeverEndsDoesNotPileUp(t *testing.T) {
+	stuck := make(chan struct{})
+	defer close(stuck)
+	runs := 0
+	h := hooks(t, Hook{Name: "deaf", Time: time.Nanosecond, OnAlert: func(context.Context, Alert) error { <-stuck; return nil }})
+	for range maxHookRuns + 10 {
+		if len(h.Alert(context.Background(), Alert{})) != 1 {
+			t.Fatal("a hook that does not answer is no error")
+		}
+		runs++
+	}
+	if n := h.list[0].running.Load(); n > maxHookRuns {
+		t.Errorf("%d of %d runs are under way", n, runs)
+	}
+}
+
+func TestEveryPointOfALifeIsTold(t *testing.T) {
+	var told []string
+	note := func(point string) error { told = append(told, point); return nil }
+	h := hooks(t, Hook{
+		Name: "all",
+		PreReasoning: func(context.Context, Reasoning) (Injection, error) {
+			return Injection{Text: "see"}, note("pre reasoning")
+		},
+		PreToolCall:   func(context.Context, ToolCall) (Opinion, error) { return Opinion{}, note("pre call") },
+		PostToolCall:  func(context.Context, ToolCall, Reply) (Opinion, error) { return Opinion{}, note("post call") },
+		PostReasoning: func(context.Context, Reasoning) (Opinion, error) { return Opinion{}, note("post reasoning") },
+		OnTurnEnd:     func(context.Context, TurnEnd) error { return note("turn end") },
+		OnSessionEnd:  func(context.Context, SessionRef) error { return note("session end") },
+		OnEvent:       func(context.Context, BusinessEvent) error { return note("event") },
+		OnProblem:     func(context.Context, Trouble) error { return note("problem") },
+		OnAlert:       func(context.Context, Alert) error { return note("alert") },
+	})
+	ctx := context.Background()
+	if in, err := h.PreReasoning(ctx, Reasoning{}); err != nil || len(in) != 1 || in[0].Text != "see" {
+		t.Errorf("injections are %+v, %v", in, err)
+	}
+	h.PreToolCall(ctx, ToolCall{})
+	h.PostToolCall(ctx, ToolCall{}, Reply{})
+	h.PostReasoning(ctx, Reasoning{})
+	h.TurnEnd(ctx, TurnEnd{})
+	h.SessionEnd(ctx, SessionRef{})
+	h.Event(ctx, BusinessEvent{})
+	h.Problem(ctx, Trouble{})
+	h.Alert(ctx, Alert{})
+	if got := strings.Join(told, ", "); got != "pre reasoning, pre call, post call, post reasoning, turn end, session end, event, problem, alert" {
+		t.Errorf("told %s", got)
+	}
+	if in, err := (*Hooks)(nil).PreReasoning(ctx, Reasoning{}); in != nil || err != nil {
+		t.Error("no hooks inject something")
+	}
+}
+
+func TestAGuardThatFailsBeforeReasoningStopsIt(t *testing.T) {
+	bad := func(context.Context, Reasoning) (Injection, error) { return Injection{}, errors.New("told to") }
+	if _, err := hooks(t, Hook{Name: "g", PreReasoning: bad}).PreReasoning(context.Background(), Reasoning{}); ProblemOf(err).Code != abi.Unavailable {
+		t.Errorf("the error is %v", err)
+	}
+	if in, err := hooks(t, Hook{Name: "o", Observer: true, PreReasoning: bad}).PreReasoning(context.Background(), Reasoning{}); err != nil || len(in) != 1 || in[0].Note == "" {
+		t.Errorf("it gave %+v, %v", in, err)
+	}
+}
+
+func TestHooksHaveNamesOfTheirOwn(t *testing.T) {
+	for name, list := range map[string][]Hook{"none": {{}}, "twice": {{Name: "a"}, {Name: "a"}}, "too many": make([]Hook, MaxHooks+1)} {
+		if _, err := NewHooks(list...); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestRatesAlertOnceForEachWindow(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, tt := range []struct {
+		name  string
+		count int
+		at    []int // seconds
+		want  []int // indices of at that alert
+	}{
+		{"below", 3, []int{0, 1}, nil},
+		{"reached", 3, []int{0, 1, 2}, []int{2}},
+		{"too slow", 3, []int{0, 30, 61, 92}, nil},
+		{"slides", 3, []int{0, 50, 70, 80}, []int{3}},
+		{"quiet for the rest of the window", 3, []int{0, 1, 2, 3, 4, 30, 61, 62, 63}, []int{2, 7}},
+		{"each", 1, []int{0, 100}, []int{0, 1}},
+		{"never", 0, []int{0, 0, 0}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := NewRates(map[AlertKind]Threshold{AlertLoops: {tt.count, time.Minute}})
+			var got []int
+			for i, s := range tt.at {
+				r.Observe(AlertFailures, start) // another kind counts for nothing
+				if _, due := r.Observe(AlertLoops, start.Add(time.Duration(s)*time.Second)); due {
+					got = append(got, i)
+				}
+			}
+			if len(got) != len(tt.want) {
+				t.Fatalf("alerts at %v, want %v", got, tt.want)
+			}
+			for i := range got {
+				if got[i] != tt.want[i] {
+					t.Fatalf("alerts at %v, want %v", got, tt.want)
+				}
+			}
+		})
+	}
+}
