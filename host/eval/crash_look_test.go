@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/host"
@@ -296,4 +298,65 @@ func (c *crash) readLedger() (sum ledger) {
 		}
 	}
 	return sum
+}
+
+// What the checks of a disaster are there for is noticed.
+func TestALookNoticesDoublesAndGaps(t *testing.T) {
+	of := func(kind host.RecordKind, key host.Key, status host.Status) host.Record {
+		detail, err := json.Marshal(host.Outcome{Status: status, Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return host.Record{Kind: kind, Key: key, Detail: detail}
+	}
+	for name, tt := range map[string]struct {
+		records                  []host.Record
+		writes, doubles, missing int
+	}{
+		"once":                {[]host.Record{of("intent", "k", ""), of("outcome", "k", host.Done)}, 1, 0, 0},
+		"begun twice":         {[]host.Record{of("intent", "k", ""), of("intent", "k", ""), of("outcome", "k", host.Done)}, 1, 0, 0},
+		"failed, then done":   {[]host.Record{of("intent", "k", ""), of("outcome", "k", host.Failed), of("intent", "k", ""), of("outcome", "k", host.Done)}, 1, 0, 0},
+		"given back":          {[]host.Record{of("intent", "k", ""), of("refusal", "k", host.Failed)}, 0, 0, 0},
+		"done twice":          {[]host.Record{of("intent", "k", ""), of("outcome", "k", host.Done), of("outcome", "k", host.Done)}, 1, 1, 0},
+		"without an end":      {[]host.Record{of("intent", "k", "")}, 0, 0, 1},
+		"without a beginning": {[]host.Record{of("outcome", "k", host.Done)}, 0, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &look{records: tt.records}
+			l.countWrites()
+			if l.writes != tt.writes || l.doubles != tt.doubles || l.missing != tt.missing || len(l.faults) != tt.doubles+tt.missing {
+				t.Errorf("found %+v", l.findings)
+			}
+		})
+	}
+}
+
+func TestTheLedgerNoticesAStepThatIsAskedAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		asked               []question
+		twice, again, moved int
+	}{
+		"in order":               {[]question{{Messages: 1}, {Messages: 3}, {Messages: 5}}, 0, 0, 0},
+		"the answer was lost":    {[]question{{Messages: 1}, {Messages: 1, Process: 2}}, 1, 0, 1},
+		"the answer was there":   {[]question{{Messages: 1}, {Messages: 1, Process: 2, Stored: true}}, 0, 1, 1},
+		"an earlier step, later": {[]question{{Messages: 1}, {Messages: 3}, {Messages: 1}}, 0, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &crash{t: t}
+			c.setup.Ledger = filepath.Join(t.TempDir(), "ledger")
+			var lines []byte
+			for _, q := range tt.asked {
+				line, err := json.Marshal(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lines = append(append(lines, line...), '\n')
+			}
+			write(t, c.setup.Ledger, lines)
+			sum := c.readLedger()
+			if sum.questions != len(tt.asked) || sum.twice != tt.twice || sum.again != tt.again || sum.takeovers != tt.moved || len(sum.faults) != tt.again {
+				t.Errorf("the ledger has %+v", sum)
+			}
+		})
+	}
 }

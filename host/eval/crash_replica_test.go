@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -66,6 +67,7 @@ type replica struct {
 type replicaSetup struct {
 	Name, Store, Module, Manifest, Compiled, Runs, Ledger string
 	Base                                                  host.TenantID
+	Lease                                                 time.Duration
 }
 
 // A kit is what replicas are made of, and what they play.

@@ -31,7 +31,12 @@ type disaster struct {
 	kills    int           // after which it is over
 	lasts    time.Duration // in their place: nothing happens for so long
 	clients  int           // conversations at once
+	lease    time.Duration // on a session; the agent's default if 0
 }
+
+// shortLease is a lease that often runs out in a disaster: as long as a database
+// is away.
+const shortLease = 2 * time.Second
 
 // Replicas are killed while they play recorded conversations, two on a server
 // that is stopped, too, and one on a file.
@@ -39,10 +44,10 @@ func TestKilledReplicasDoWhatWasRecordedOnce(t *testing.T) {
 	k := newKit(t)
 	t.Run("MariaDB", func(t *testing.T) {
 		server := statetest.Start(t)
-		newCrash(t, k, disaster{seed: 1, replicas: 2, kills: 10, clients: 4}, server.Database(t), server).run()
+		newCrash(t, k, disaster{seed: 1, replicas: 2, kills: 8, clients: 4, lease: shortLease}, server.Database(t), server).run()
 	})
 	t.Run("SQLite", func(t *testing.T) {
-		newCrash(t, k, disaster{seed: 1, replicas: 1, kills: 5, clients: 4}, filepath.Join(t.TempDir(), "store.db"), nil).run()
+		newCrash(t, k, disaster{seed: 1, replicas: 1, kills: 4, clients: 4, lease: shortLease}, filepath.Join(t.TempDir(), "store.db"), nil).run()
 	})
 }
 
@@ -76,7 +81,7 @@ type playing struct {
 func newCrash(t *testing.T, k kit, d disaster, dsn string, server *statetest.Server) *crash {
 	t.Helper()
 	c := &crash{t: t, disaster: d, kit: k, server: server, codes: map[abi.Code]int64{}, start: time.Now()}
-	c.setup.Store, c.setup.Ledger = dsn, filepath.Join(t.TempDir(), "ledger")
+	c.setup.Store, c.setup.Ledger, c.setup.Lease = dsn, filepath.Join(t.TempDir(), "ledger"), d.lease
 	c.importData()
 	for n := range d.replicas {
 		c.replicas = append(c.replicas, newReplica(t, c.program, c.setup, n))
@@ -146,25 +151,32 @@ func (c *crash) between(random *rand.Rand, least, most time.Duration) bool {
 	return !c.over.Load() && !c.t.Failed()
 }
 
-// killReplicas kills one replica after the other, and starts it again. Now and
-// then one is frozen for longer than its leases instead, and comes back as one
-// that thinks it has them.
+// killReplicas kills one replica after the other, now and then all at once, and
+// starts them again. Sometimes one is frozen for longer than its leases instead,
+// and comes back as one that thinks it has them.
 func (c *crash) killReplicas() {
 	defer c.over.Store(true)
 	random := c.random("kill", 0)
 	for c.count.kills.Load() < int64(c.kills) && c.between(random, 200*time.Millisecond, 2*time.Second) {
-		r := c.replicas[random.IntN(len(c.replicas))]
-		if random.IntN(20) == 0 {
-			r.freeze()
+		hit := []*replica{c.replicas[random.IntN(len(c.replicas))]}
+		switch random.IntN(20) {
+		case 0:
+			hit[0].freeze()
 			c.between(random, 2*time.Second, 4*time.Second)
-			r.thaw()
+			hit[0].thaw()
 			c.count.freezes.Add(1)
 			continue
+		case 1, 2, 3:
+			hit = c.replicas
 		}
-		r.kill()
-		c.count.kills.Add(1)
-		if err := r.start(); err != nil {
-			c.t.Error(err)
+		for _, r := range hit {
+			r.kill()
+			c.count.kills.Add(1)
+		}
+		for _, r := range hit {
+			if err := r.start(); err != nil {
+				c.t.Error(err)
+			}
 		}
 	}
 }
@@ -340,6 +352,11 @@ func (c *crash) check() {
 			break
 		}
 		c.t.Error(fault)
+	}
+	for code, n := range c.codes {
+		if code != abi.Busy && code != abi.StoreFailure {
+			c.t.Errorf("%d deliveries ended with problem %d, which is not that a turn runs elsewhere or that the database is away", n, code)
+		}
 	}
 	c.tell(sum, ledger)
 }

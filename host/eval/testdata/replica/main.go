@@ -48,6 +48,7 @@ type setup struct {
 	Runs     string // file of recorded conversations
 	Ledger   string // file
 	Base     host.TenantID
+	Lease    time.Duration // of a turn on its session
 }
 
 // A delivery is one input of one conversation.
@@ -130,8 +131,8 @@ func (r *replica) open(ctx context.Context) (err error) {
 	for r.store, err = state.Open(ctx, r.Store, state.Options{}); err != nil; r.store, err = state.Open(ctx, r.Store, state.Options{}) {
 		time.Sleep(50 * time.Millisecond)
 	}
-	r.agent = agent.New(agent.Config{Store: r.store, Releases: releases, Model: oracle{r},
-		Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: r.store}})})
+	r.agent = agent.New(agent.Config{Store: r.store, Releases: releases, Model: oracle{r}, Name: r.Name, Lease: r.Lease,
+		Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: r.store}, Breaker: dispatch.BreakerReports})})
 	return nil
 }
 
