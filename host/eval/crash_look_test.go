@@ -260,14 +260,16 @@ type question struct {
 	Replica  string
 	Process  int
 	Session  host.SessionRef
+	Input    host.InputID
 	Messages int
 	Stored   bool
 }
 
 // A ledger sums up what the model was asked.
 type ledger struct {
-	questions, takeovers, twice, again int
-	faults                             []string
+	questions, takeovers int // of turns, by another process
+	twice, again         int
+	faults               []string
 }
 
 func (c *crash) readLedger() (sum ledger) {
@@ -283,7 +285,7 @@ func (c *crash) readLedger() (sum ledger) {
 		}
 		before, asked := last[q.Session]
 		sum.questions++
-		if asked && before.Process != q.Process {
+		if asked && before.Process != q.Process && before.Input == q.Input {
 			sum.takeovers++
 		}
 		switch {
@@ -337,6 +339,7 @@ func TestTheLedgerNoticesAStepThatIsAskedAgain(t *testing.T) {
 		twice, again, moved int
 	}{
 		"in order":               {[]question{{Messages: 1}, {Messages: 3}, {Messages: 5}}, 0, 0, 0},
+		"elsewhere":              {[]question{{Messages: 1}, {Messages: 3, Process: 2, Input: "2"}, {Messages: 5, Input: "2"}}, 0, 0, 1},
 		"the answer was lost":    {[]question{{Messages: 1}, {Messages: 1, Process: 2}}, 1, 0, 1},
 		"the answer was there":   {[]question{{Messages: 1}, {Messages: 1, Process: 2, Stored: true}}, 0, 1, 1},
 		"an earlier step, later": {[]question{{Messages: 1}, {Messages: 3}, {Messages: 1}}, 0, 1, 0},

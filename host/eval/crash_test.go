@@ -381,7 +381,7 @@ func (c *crash) tell(sum findings, ledger ledger) {
 		{"replicas killed", n.kills.Load()}, {"replicas frozen for longer than a lease", n.freezes.Load()},
 		{"database stops", n.stops.Load()}, {"network cuts", n.cuts.Load()},
 		{"conversations", len(c.done)}, {"inputs", len(c.turns)}, {"redeliveries", n.deliveries.Load() - int64(len(c.turns))},
-		{"deliveries without any answer", n.lost.Load()}, {"sessions taken over by another process", ledger.takeovers},
+		{"deliveries without any answer", n.lost.Load()}, {"turns taken over by another process", ledger.takeovers},
 		{"questions to the model", ledger.questions}, {"asked twice, the answer was lost", ledger.twice}, {"asked again for a stored answer", ledger.again},
 		{"results compared", sum.results}, {"writes", sum.writes}, {"writes begun again", sum.begun},
 		{"p50 and p95 of an input", fmt.Sprint(c.turn(50), ", ", c.turn(95))},

@@ -201,6 +201,7 @@ type question struct {
 	Replica  string
 	Process  int
 	Session  host.SessionRef
+	Input    host.InputID
 	Messages int  // that the model saw
 	Stored   bool // its answer was stored already when it was asked
 }
@@ -210,7 +211,7 @@ type oracle struct{ *replica }
 
 func (o oracle) Complete(ctx context.Context, req model.Request, on func(model.Event)) (model.Reply, error) {
 	d := ctx.Value(talk{}).(delivery)
-	q := question{At: time.Now(), Replica: o.Name, Process: os.Getpid(), Session: d.Ref, Messages: len(req.Messages)}
+	q := question{At: time.Now(), Replica: o.Name, Process: os.Getpid(), Session: d.Ref, Input: d.ID, Messages: len(req.Messages)}
 	key := fmt.Sprintf("agent/message/%08d", q.Messages)
 	stored, err := o.store.LoadState(ctx, d.Ref, key)
 	if err != nil {
