@@ -50,9 +50,10 @@ func (t *turn) act(ctx context.Context) error {
 
 // ended gives the outcomes before the first call without an end of its own,
 // since results stand in the order of the calls, and why the turn cannot go on
-// from there now: it was stopped; or the session was taken over; or this very
-// call is running elsewhere, or was until its process died, which only the end
-// of its claim's lease tells.
+// from there now: it was stopped; or the session was taken over; or the store
+// failed, which says nothing about the call and is nothing that a model could
+// act on; or this very call is running elsewhere, or was until its process died,
+// which only the end of its claim's lease tells.
 func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outcome, *abi.Problem) {
 	for i, o := range outcomes {
 		switch {
@@ -62,6 +63,8 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 				WithHint("deliver the input again in a while")
 		case o.Problem.Code == abi.Busy:
 			t.lease.lose(host.Fail("agent.act", o.Problem, state.ErrLeaseLost))
+			return outcomes[:i], o.Problem
+		case o.Problem.Code == abi.StoreFailure:
 			return outcomes[:i], o.Problem
 		case ctx.Err() != nil && (o.Problem.Code == abi.Cancelled || o.Problem.Code == abi.Deadline):
 			return outcomes[:i], o.Problem

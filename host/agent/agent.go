@@ -152,7 +152,7 @@ func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Even
 	t := a.newTurn(s, on, end)
 	defer t.lease.leave(ctx)
 	if err := t.begin(ctx, in); err != nil {
-		return Answer{}, err
+		return Answer{}, t.reason(err)
 	}
 	if t.input.Answer != nil {
 		answer := *t.input.Answer
@@ -239,14 +239,20 @@ func (t *turn) run(ctx context.Context) (Answer, error) {
 	}
 }
 
-// fail is the end of a turn that is broken off. Whatever a turn says whose
-// session was taken over, that is the reason.
+// fail is the end of a turn that is broken off.
 func (t *turn) fail(err error) (Answer, error) {
-	if lost := t.lease.isLost(); lost != nil {
-		err = lost
-	}
+	err = t.reason(err)
 	t.sink.notice(host.ProblemOf(err), t.session.Locale)
 	return t.answer, err
+}
+
+// reason says why a turn is broken off. Whatever one says whose session was
+// taken over, or may have been, that is the reason.
+func (t *turn) reason(err error) error {
+	if lost := t.lease.isLost(); lost != nil {
+		return lost
+	}
+	return err
 }
 
 // think asks the model and stores its answer. An answer without calls is the

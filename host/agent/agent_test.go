@@ -102,7 +102,7 @@ func newHouse(t *testing.T, m model.Provider) *house {
 
 func openRaw(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	raw, err := sql.Open("sqlite", path)
+	raw, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}

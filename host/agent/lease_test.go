@@ -231,6 +231,18 @@ const (
 	leasesMend = "DROP TRIGGER damaged"
 )
 
+// Nobody has cancelled a turn whose lease is over, whatever it was at and however
+// that says that its context has ended.
+func TestALostLeaseIsTheReasonWhateverTheTurnSays(t *testing.T) {
+	h := newHouse(t, nil)
+	turn := h.agent.newTurn(session, nil, func(error) {})
+	if err := turn.reason(context.Canceled); err != context.Canceled {
+		t.Errorf("with its lease the reason is %v", err)
+	}
+	turn.lease.expire()
+	wantBusy(t, turn.reason(context.Canceled), "could not be renewed")
+}
+
 func TestATurnStopsByItselfWhenItsLeaseCannotBeRenewed(t *testing.T) {
 	h := newHouse(t, nil)
 	h.agent.Lease = 300 * time.Millisecond

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/state"
 )
@@ -127,6 +130,35 @@ func TestCallThatRunsElsewhereIsNotAnswered(t *testing.T) {
 	if answer := h.mustTurn("1", "order 2 pens"); answer.Text != "done" || len(answer.Outcomes) != 1 || h.stored("total/pen") != "2" {
 		t.Fatalf("answer is %+v, stored %s", answer, h.stored("total/pen"))
 	}
+}
+
+// TestAStoreThatFailsIsNotTheResultOfACall: it is back before the model would
+// hear of it, and the call that nobody ran is not to be told as one that failed.
+func TestAStoreThatFailsIsNotTheResultOfACall(t *testing.T) {
+	m := &script{answers: []func() (model.Reply, error){calls(`total {"item":"pen"}`, `order_once {"item":"pen","count":2}`), says("done")}}
+	h := newHouse(t, m)
+	works := h.agent.Dispatch
+	h.agent.Dispatch = dispatch.New(dispatch.Config{Config: grant.Config{Store: closedStore(t)}, Sleep: noSleep})
+	if answer, err := h.turn("1", "order 2 pens"); err == nil || host.ProblemOf(err).Code != abi.StoreFailure || len(answer.Outcomes) != 0 {
+		t.Fatalf("error is %v after %+v, want a store failure", err, answer.Outcomes)
+	}
+	h.agent.Dispatch = works
+	if answer := h.mustTurn("1", "order 2 pens"); answer.Text != "done" || len(answer.Outcomes) != 2 || h.stored("total/pen") != "2" || len(m.asked) != 2 {
+		t.Fatalf("answer is %+v after %d questions, stored %s", answer, len(m.asked), h.stored("total/pen"))
+	}
+}
+
+// closedStore gives a store that fails whatever it is asked.
+func closedStore(t *testing.T) *state.Store {
+	t.Helper()
+	store, err := state.Open(context.Background(), filepath.Join(t.TempDir(), "closed.db"), state.Options{})
+	if err == nil {
+		err = store.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
 }
 
 // TestBatchThatTakesTooLongIsTold, and the turn goes on.

@@ -94,6 +94,7 @@ type flight struct {
 	versions map[string]int64 // of the state keys that were loaded
 	fetched  map[string]bool  // facts that were asked for, had or not
 	key      host.Key         // of a write
+	unseen   bool             // nobody saw whether the store kept the last settlement
 	claimed  bool             // the claim is ours, or may be: a store that failed does not say
 	grant    *grant.Grant     // of the last attempt
 	kept     *grant.Kept      // what it wrote outside of the store, until its end is known

@@ -135,7 +135,7 @@ func TestCommitWhoseAnswerWasLostIsFound(t *testing.T) {
 func TestCommitThatNobodyCanLookUpIsUnknown(t *testing.T) {
 	g := newGate(t)
 	f := g.until(call("order", `{"item":"pen","count":2}`), "settle")
-	f.claimed = true
+	f.claimed, f.unseen = true, true
 	g.store.Close()
 	problem := f.settled(context.Background(), abi.NewProblem(abi.StoreFailure, "no answer"))
 	wantCode(t, problem, abi.OutcomeUnknown)
@@ -143,6 +143,19 @@ func TestCommitThatNobodyCanLookUpIsUnknown(t *testing.T) {
 		t.Error("it runs again")
 	}
 	wantProblem(t, f.fail(context.Background(), "settle", problem), host.Unknown, abi.OutcomeUnknown)
+}
+
+// TestSettlementThatTheStoreRefusedIsNotUnknown: a store that was away changed
+// nothing, and says so. Only a commit whose answer was lost is in doubt.
+func TestSettlementThatTheStoreRefusedIsNotUnknown(t *testing.T) {
+	g := newGate(t)
+	f := g.until(call("order", `{"item":"pen","count":2}`), "spill")
+	g.store.Close()
+	problem := f.settle(context.Background())
+	wantCode(t, problem, abi.StoreFailure)
+	problem = f.settled(context.Background(), problem)
+	wantCode(t, problem, abi.StoreFailure)
+	wantProblem(t, f.fail(context.Background(), "settle", problem), host.Failed, abi.StoreFailure)
 }
 
 // TestLostClaimIsNotSettled: another replica took the write over, since this

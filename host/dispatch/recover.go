@@ -36,7 +36,7 @@ func (f *flight) settled(ctx context.Context, problem *abi.Problem) *abi.Problem
 		return err
 	})
 	switch {
-	case err != nil && problem.Code == abi.StoreFailure:
+	case err != nil && f.unseen:
 		return abi.NewProblem(abi.OutcomeUnknown, "%s ran, and the store failed while its result was kept", f.call.Tool)
 	case err != nil || claim.State != state.ClaimDone:
 		return problem

@@ -33,6 +33,7 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 		}
 	}
 	if err := f.Store.Settle(ctx, settlement); err != nil {
+		f.unseen = errors.Is(err, state.ErrUnknownEnd)
 		return host.ProblemOf(err)
 	}
 	f.claimed = false
