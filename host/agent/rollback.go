@@ -64,6 +64,9 @@ func (t *turn) guardFiles(ctx context.Context, call host.Call) *abi.Problem {
 	}
 	if err != nil {
 		problem := *host.ProblemOf(err)
+		if problem.Code == abi.StoreFailure {
+			problem.Code = abi.Unavailable // a verdict on this call, which the model is told; the store's own failure breaks the turn off
+		}
 		problem.Message = "the session's files cannot be kept as they are, so nothing may change them: " + problem.Message
 		t.note(ctx, host.RecordRefusal, call, fileNote{Step: "checkpoint", Problem: &problem})
 		return &problem

@@ -70,6 +70,15 @@ type replicaSetup struct {
 	Lease                                                 time.Duration
 }
 
+func (s replicaSetup) save(t *testing.T, file string) {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, b)
+}
+
 // A kit is what replicas are made of, and what they play.
 type kit struct {
 	data    string // folder
@@ -136,11 +145,7 @@ func newReplica(t *testing.T, program string, setup replicaSetup, n int) *replic
 	if setup.Store[0] == 'm' {
 		setup.Store, r.cutter = through(t, setup.Store)
 	}
-	b, err := json.Marshal(setup)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, r.setup, b)
+	setup.save(t, r.setup)
 	if err := r.start(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +20,6 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/host/state/statetest"
-	"github.com/sluicehq/sluice/skills/airline/airdb"
 )
 
 // A disaster is what happens to the replicas and their database while they
@@ -89,21 +88,13 @@ func newCrash(t *testing.T, k kit, d disaster, dsn string, server *statetest.Ser
 	return c
 }
 
-const airlineNamespace = "airline"
-
+// importData has a plain process import the data base.
 func (c *crash) importData() {
 	c.t.Helper()
-	store, err := state.Open(context.Background(), c.setup.Store, state.Options{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer store.Close()
-	entries, err := airdb.Entries(os.DirFS(c.data))
-	if err == nil {
-		err = store.Import(context.Background(), c.setup.Base, airlineNamespace, entries)
-	}
-	if err != nil {
-		c.t.Fatal(err)
+	file := filepath.Join(c.t.TempDir(), "import")
+	c.setup.save(c.t, file)
+	if out, err := exec.Command(c.program, file, c.data).CombinedOutput(); err != nil {
+		c.t.Fatalf("%v\n%s", err, out)
 	}
 }
 
@@ -340,7 +331,7 @@ func (c *crash) check() {
 		c.t.Fatal(err)
 	}
 	defer store.Close()
-	c.cfg = Config{Store: store, Base: c.setup.Base, Namespace: airlineNamespace, Compare: airlineForm{}}
+	c.cfg = Config{Store: store, Base: c.setup.Base, Namespace: "airline", Compare: airlineForm{}}
 	var sum findings
 	for _, t := range c.done {
 		sum.add(c.look(t))

@@ -29,7 +29,7 @@ func (talker) Complete(context.Context, model.Request, func(model.Event)) (model
 // messages take twice the room, also where the window is small, so that the
 // session is compacted again and again.
 func TestASessionGrowsOnDiskByWhatWasSaid(t *testing.T) {
-	const turns, most = 150, 2.2
+	const turns, most = 60, 2.2
 	empty, some, twice := sizeAfter(t, 0), sizeAfter(t, turns), sizeAfter(t, 2*turns)
 	grown := float64(twice-empty) / float64(some-empty)
 	t.Logf("%d turns take %d KiB, %d take %d KiB: %.2f times as much", turns, (some-empty)>>10, 2*turns, (twice-empty)>>10, grown)

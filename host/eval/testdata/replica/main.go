@@ -3,7 +3,9 @@
 // is the recording.
 //
 //	replica SETUP.json
+//	replica SETUP.json DATA
 //
+// With a folder of the airline's data it imports these and ends.
 // It reads deliveries and writes their ends, a JSON object on each line, and
 // begins with an empty line when it is ready. Each question to the model is a
 // line of the ledger, a file that all replicas append to.
@@ -13,6 +15,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -29,10 +32,21 @@ import (
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/registry"
+	"github.com/sluicehq/sluice/skills/airline/airdb"
 )
 
 func main() {
-	if err := run(context.Background(), os.Args[1]); err != nil {
+	ctx := context.Background()
+	r := &replica{}
+	err := read(os.Args[1], &r.setup)
+	switch {
+	case err != nil:
+	case len(os.Args) > 2:
+		err = r.importFrom(ctx, os.Args[2])
+	default:
+		err = r.run(ctx)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "replica:", err)
 		os.Exit(1)
 	}
@@ -79,11 +93,19 @@ type replica struct {
 	mu sync.Mutex // one line at a time
 }
 
-func run(ctx context.Context, file string) error {
-	r := &replica{}
-	if err := read(file, &r.setup); err != nil {
+func (r *replica) importFrom(ctx context.Context, folder string) error {
+	store, err := state.Open(ctx, r.Store, state.Options{})
+	if err != nil {
 		return err
 	}
+	entries, err := airdb.Entries(os.DirFS(folder))
+	if err == nil {
+		err = store.Import(ctx, r.Base, "airline", entries)
+	}
+	return errors.Join(err, store.Close())
+}
+
+func (r *replica) run(ctx context.Context) error {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
