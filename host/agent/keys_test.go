@@ -55,6 +55,7 @@ func goldenValues() []goldenValue {
 		golden("message-calls", messageForm(), model.Message{Role: model.RoleAssistant, Text: "At once.", Reasoning: "first the price",
 			Calls: []model.Call{{ID: "c0", Tool: "set_price", Args: `{"sku":"1001","price":89}`}, {ID: "c1", Tool: "quote", Args: `{"sk`, CutOff: true}}}),
 		golden("message-result", messageForm(), model.Message{Role: model.RoleTool, Text: `{"price":89}`, CallID: "c0", Tool: "set_price", OK: true, Blob: "blob_1"}),
+		golden("message-problem", messageForm(), model.Message{Role: model.RoleTool, Text: `{"code":3001,"message":"no"}`, CallID: "c0", Tool: "set_price", Code: abi.OutOfBounds}).since(1),
 		golden("input", inputForm(), inputValue{Ordinal: 2, Message: 5}),
 		golden("input-digest", inputForm(), inputValue{Ordinal: 2, Message: 5, Digest: "sha256:00"}).since(1),
 		golden("topics", topicsForm(), topicsValue{Topics: []window.Topic{{From: 0, To: 9, Title: "prices", Summary: *summary, Scenes: []string{window.OnLive}, Words: []string{"price"}}}}).since(1),
