@@ -50,6 +50,9 @@ func (f *flight) settleWrite(ctx context.Context, records []host.Record) *abi.Pr
 // conclude ends what an attempt wrote outside of the store's transaction: it
 // stays if the call was settled, or may have been, and is taken back else.
 func (f *flight) conclude(ctx context.Context, problem *abi.Problem) {
+	if f.Trace != nil {
+		f.Trace(f.call.ID, "conclude")
+	}
 	kept, stored := f.kept, f.stored
 	f.kept, f.stored = nil, nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
