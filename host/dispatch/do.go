@@ -45,7 +45,7 @@ type Config struct {
 	Now    func() time.Time                                 // the host's clock; time.Now by default
 	Sleep  func(ctx context.Context, d time.Duration) error // waits or gives the context's error
 	Jitter func() float64                                   // uniform in [0,1); spreads retries
-	Trace  func(call host.CallID, step string)              // told of each step before it begins, several goroutines; nil tells nobody
+	Trace  func(call host.CallID, step string)              // told by the calls' goroutines before each step of theirs; nil tells nobody
 }
 
 // A Dispatcher takes calls from intent to outcome. It is safe for concurrent
