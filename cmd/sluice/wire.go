@@ -111,7 +111,7 @@ func (p *program) openWith(ctx context.Context, folder, store, registryURL strin
 	if h.egress, err = p.egress.open(); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	h.dispatch = dispatch.New(dispatch.Config{Policy: policy, Config: grant.Config{
+	h.dispatch = dispatch.New(dispatch.Config{Policy: policy, BatchReads: true, Config: grant.Config{
 		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
 	}})
 	return h, nil
@@ -136,6 +136,9 @@ func (h *hall) close(ctx context.Context) error {
 	}
 	if h.sandbox != nil {
 		errs = append(errs, h.sandbox.Close(ctx))
+	}
+	if h.dispatch != nil {
+		errs = append(errs, h.dispatch.Flush(ctx))
 	}
 	if h.egress != nil {
 		h.egress.Close()

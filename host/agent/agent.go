@@ -151,6 +151,7 @@ func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Even
 	defer end(nil)
 	t := a.newTurn(s, on, end)
 	defer t.lease.leave(ctx)
+	defer t.Dispatch.Flush(context.WithoutCancel(ctx), s.Ref) // a turn that goes on reads what its calls became
 	if err := t.begin(ctx, in); err != nil {
 		return Answer{}, t.reason(err)
 	}
@@ -311,6 +312,9 @@ func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
 		return t.fail(err)
 	}
 	topics, err := t.cutTopics(ctx)
+	if err == nil {
+		err = t.Dispatch.Flush(ctx, t.ref) // whoever reads the answer finds what it rests on
+	}
 	if err == nil {
 		err = t.finish(ctx, topics...)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -278,6 +279,9 @@ func gather(found map[string]string, path string, v any) {
 // leaf gives a value without what a model may vary and mean the same.
 func leaf(v any) string {
 	text := strings.ToLower(strings.Join(strings.Fields(fmt.Sprint(v)), " "))
+	if text == "" || text[0] >= 'a' && text[0] <= 'z' || text[0] >= utf8.RuneSelf {
+		return text // a word is no JSON, or in its one form
+	}
 	if number, err := host.Canonical(json.RawMessage(text)); err == nil {
 		return string(number)
 	}

@@ -26,6 +26,9 @@ func (f *flight) claim(ctx context.Context) *abi.Problem {
 	if f.key == "" {
 		return nil
 	}
+	if err := f.flushed(ctx); err != nil {
+		return host.ProblemOf(err)
+	}
 	request := f.claimRequest()
 	for waited := time.Duration(0); ; waited += claimPoll {
 		claim, err := f.Store.Claim(ctx, request)
@@ -132,6 +135,9 @@ func (f *flight) replay(ctx context.Context, claim state.Claim) *abi.Problem {
 	first := stored.Call
 	stored.Call, stored.Replayed = f.call.ID, true
 	detail, err := json.Marshal(map[string]any{"of": first})
+	if err == nil {
+		err = f.flushed(ctx)
+	}
 	if err == nil {
 		err = f.Store.Record(ctx, f.record(host.RecordDuplicate, detail))
 	}

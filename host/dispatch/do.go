@@ -26,6 +26,11 @@ type Config struct {
 	// fit beside the outcome: at the price of a blob for each read that makes more.
 	RecordReads bool
 
+	// BatchReads keeps the records of reads that ended well in batches, up to 50
+	// ms after they were answered, and before anything else of their session is
+	// on record. A process that dies loses those that waited. See Flush.
+	BatchReads bool
+
 	Policy  *manifest.Policy // red lines; nil has none
 	Hooks   *host.Hooks      // asked before and after every call; nil has none
 	Rates   *host.Rates      // what raises alerts; those of host.DefaultThresholds by default
@@ -40,11 +45,16 @@ type Config struct {
 	Now    func() time.Time                                 // the host's clock; time.Now by default
 	Sleep  func(ctx context.Context, d time.Duration) error // waits or gives the context's error
 	Jitter func() float64                                   // uniform in [0,1); spreads retries
+	Trace  func(call host.CallID, step string)              // told by the calls' goroutines before each step of theirs; nil tells nobody
 }
 
 // A Dispatcher takes calls from intent to outcome. It is safe for concurrent
-// use and keeps nothing between calls that the store does not have.
-type Dispatcher struct{ Config }
+// use and keeps nothing between calls that the store does not have, but records
+// of reads for a moment.
+type Dispatcher struct {
+	Config
+	reads *readLog
+}
 
 // New makes a dispatcher.
 func New(cfg Config) *Dispatcher {
@@ -66,7 +76,7 @@ func New(cfg Config) *Dispatcher {
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	return &Dispatcher{cfg}
+	return &Dispatcher{Config: cfg, reads: newReadLog(cfg.Store, cfg.Log)}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -201,6 +211,9 @@ func (f *flight) attempt(ctx context.Context) (string, *abi.Problem) {
 func (f *flight) take(ctx context.Context, s step) (problem *abi.Problem) {
 	if ctx.Err() != nil {
 		return stopped(ctx)
+	}
+	if f.Trace != nil {
+		f.Trace(f.call.ID, s.name)
 	}
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -19,7 +19,8 @@
 //	11 hooks     after the call: may refuse the result                 hooks.go
 //	12 spill     data that a model does not see whole: to a blob       spill.go
 //	13 settle    host calls on record; blobs and files; then one
-//	             transaction: state, kv, claim, records                settle.go, hostcalls.go
+//	             transaction: state, kv, claim, records; a read's      settle.go, hostcalls.go,
+//	             records may wait for a batch of them                  reads.go
 //	14 recover   by problem code: again, or tell, or stop              recover.go, evidence.go
 //
 // Opinions on the tier are the manifest's risk and rules, what the effect

@@ -13,7 +13,7 @@ import (
 // the sandbox and the records: resolve, check, breaker over five calls, a hook,
 // a red line and the tier. What state a skill reads comes on top, a query each.
 func BenchmarkGateOfARead(b *testing.B) {
-	g := newGate(b, func(m *abi.Manifest) { m.Capabilities.State = nil })
+	g := newGate(b, func(m *abi.Manifest) { m.Capabilities.State, m.Reducer = nil, false })
 	hooks, err := host.NewHooks(host.Hook{Name: "guard", PreToolCall: func(context.Context, host.ToolCall) (host.Opinion, error) { return host.Opinion{}, nil }})
 	if err != nil {
 		b.Fatal(err)

@@ -128,6 +128,9 @@ func (f *flight) end(ctx context.Context, kind host.RecordKind, failed string, p
 func (f *flight) write(ctx context.Context, records ...host.Record) error {
 	releases := f.claimed && records[len(records)-1].Kind != host.RecordRetry
 	return f.insist(ctx, func(ctx context.Context) error {
+		if err := f.flushed(ctx); err != nil {
+			return err
+		}
 		if releases {
 			err := f.Store.ReleaseClaim(ctx, f.call.Session, f.key, f.call.ID, records...)
 			if err == nil || host.ProblemOf(err).Code != abi.InFlight {

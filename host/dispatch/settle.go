@@ -13,26 +13,34 @@ import (
 // settle commits everything that the call did, in one transaction, or nothing.
 // From here on a cancelled caller does not undo it.
 func (f *flight) settle(ctx context.Context) *abi.Problem {
-	stored, err := json.Marshal(f.row())
-	if err != nil {
-		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
-	}
 	detail, problem := f.outcomeDetail(ctx)
 	if problem != nil {
 		return problem
 	}
-	settlement := state.Settlement{
+	records := append(f.readIntent(), f.record(host.RecordOutcome, detail))
+	if f.key == "" {
+		return host.ProblemOf(f.settleRead(ctx, records))
+	}
+	return f.settleWrite(ctx, records)
+}
+
+func (f *flight) settleWrite(ctx context.Context, records []host.Record) *abi.Problem {
+	stored, err := json.Marshal(f.row())
+	if err != nil {
+		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
+	}
+	if err := f.flushed(ctx); err != nil {
+		return host.ProblemOf(err) // facts that were fetched once more
+	}
+	if f.kept, err = f.grant.Keep(ctx); err != nil {
+		return host.ProblemOf(err)
+	}
+	err = f.Store.Settle(ctx, state.Settlement{
 		Session: f.call.Session, Call: f.call.ID, Fence: f.call.Fence, Key: f.key, State: f.changes,
-		Records: append(f.readIntent(), f.record(host.RecordOutcome, detail)),
-	}
-	if f.key != "" {
-		settlement.Outcome, settlement.Views = stored, f.grant.Views
-		settlement.Done = &state.Done{Tool: f.entry.Tool.Name, Targets: f.targets, Args: f.args, Data: f.outcome.Data}
-		if f.kept, err = f.grant.Keep(ctx); err != nil {
-			return host.ProblemOf(err)
-		}
-	}
-	if err := f.Store.Settle(ctx, settlement); err != nil {
+		Outcome: stored, Views: f.grant.Views, Records: records,
+		Done: &state.Done{Tool: f.entry.Tool.Name, Targets: f.targets, Args: f.args, Data: f.outcome.Data},
+	})
+	if err != nil {
 		f.unseen = errors.Is(err, state.ErrUnknownEnd)
 		return host.ProblemOf(err)
 	}
@@ -43,6 +51,9 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 // conclude ends what an attempt wrote outside of the store's transaction: it
 // stays if the call was settled, or may have been, and is taken back else.
 func (f *flight) conclude(ctx context.Context, problem *abi.Problem) {
+	if f.Trace != nil {
+		f.Trace(f.call.ID, "conclude")
+	}
 	kept, stored := f.kept, f.stored
 	f.kept, f.stored = nil, nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)

@@ -68,6 +68,9 @@ func (d *Dispatcher) setState(ctx context.Context, ref host.SessionRef, fence st
 	if err != nil {
 		return host.Fail(op, abi.NewProblem(abi.HostBug, "the record of a state change does not marshal"), err)
 	}
+	if err := d.reads.flush(ctx, ref); err != nil {
+		return err
+	}
 	id := host.CallID(host.NewID("state_"))
 	return d.Store.Settle(ctx, state.Settlement{
 		Session: ref, Call: id, Fence: fence, State: changes,

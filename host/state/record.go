@@ -31,6 +31,15 @@ func (s *Store) Record(ctx context.Context, records ...host.Record) error {
 	})
 }
 
+// CheckRecords gives the BadValue with which Record would refuse them, for
+// those who keep them later.
+func CheckRecords(records ...host.Record) error {
+	if _, err := checkRecords(host.SessionRef{}, records); err != nil {
+		return host.Fail("state.CheckRecords", host.ProblemOf(err), err)
+	}
+	return nil
+}
+
 // checkRecords gives the records with the session of their call where they
 // have none. Nobody writes into another tenant's log.
 func checkRecords(session host.SessionRef, records []host.Record) ([]host.Record, error) {

@@ -57,4 +57,20 @@ func fill(c sdk.Call, in Much) (abi.RawMessage, error) {
 
 func weigh(c sdk.Call, in Much) (int, error) { return in.Bytes, sdk.KVPut(c, "weighed", []byte("1")) }
 
+// An Item is what is counted.
+type Item struct {
+	Item string `json:"item" minlen:"1"`
+}
+
+// The cheapest write that there is: one key is read, and written.
+var _ = sdk.Tool("count", count, sdk.Summary("Count one more."), sdk.Write, sdk.Targets("[args.item]"), sdk.Example("count a pen", Item{Item: "pen"}))
+
+func count(c sdk.Call, in Item) (n int, err error) {
+	if _, err := sdk.KVGetJSON(c, "count/"+in.Item, &n); err != nil {
+		return 0, err
+	}
+	n++
+	return n, sdk.KVPutJSON(c, "count/"+in.Item, n)
+}
+
 func main() {}
