@@ -90,10 +90,10 @@ func (t *turn) trips(c openCall) int {
 	return n
 }
 
-// circled reports whether the loop breaker has ended this turn.
-func (t *turn) circled() bool {
+// cutOff reports whether a call of this turn was refused with a code.
+func (t *turn) cutOff(code abi.Code) bool {
 	for i := t.input.Message; i < t.count(); i++ {
-		if t.at(i).Code == abi.Circling {
+		if t.at(i).Code == code {
 			return true
 		}
 	}
