@@ -193,7 +193,7 @@ func validInput(s Session, in Input) *abi.Problem {
 	if err := (host.SessionRef{Tenant: "-", User: "-", Session: host.SessionID(in.ID)}).Valid(); err != nil {
 		return abi.NewProblem(abi.BadValue, "the input's id cannot be used: give 1 to %d printable bytes", host.MaxIDBytes)
 	}
-	if problem := validMode(s.Mode); problem != nil {
+	if problem := ValidMode(s.Mode); problem != nil {
 		return problem
 	}
 	if in.Text == "" || len(in.Text) > MaxInputBytes {

@@ -9,8 +9,9 @@ import (
 	"github.com/sluicehq/sluice/host/state"
 )
 
-// validMode refuses a word that is no mode. The empty one is ModeAuto.
-func validMode(mode host.Mode) *abi.Problem {
+// ValidMode refuses a word that is no mode, with BadValue. The empty one is
+// host.ModeAuto.
+func ValidMode(mode host.Mode) *abi.Problem {
 	switch mode {
 	case "", host.ModeAuto, host.ModeSuggest, host.ModeNever:
 		return nil
@@ -24,7 +25,7 @@ func validMode(mode host.Mode) *abi.Problem {
 // said yet is made with what s says of it. While a turn of the session runs,
 // SetMode is Busy.
 func (a *Agent) SetMode(ctx context.Context, s Session, mode host.Mode) error {
-	if problem := validMode(mode); problem != nil {
+	if problem := ValidMode(mode); problem != nil {
 		return host.Fail("agent.SetMode", problem, nil)
 	}
 	values, err := a.Store.LoadState(ctx, s.Ref, keySession)
