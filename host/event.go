@@ -18,6 +18,7 @@ const (
 	EventProgress  EventKind = "progress"     // it reports while it runs
 	EventOutcome   EventKind = "outcome"      // it ended
 	EventNotice    EventKind = "notice"       // something the user should know
+	EventLater     EventKind = "later"        // the model takes long: a reply for the meantime; the turn goes on
 	EventTurnEnd   EventKind = "turn.end"
 )
 

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -49,16 +50,19 @@ type Hook struct {
 type Reasoning struct {
 	Session  SessionRef
 	Live     LiveID
-	Input    int    // ordinal of the user input that is answered
-	Round    int    // ordinal of the answer in the session
-	Text     string // of the answer; the user's words before it
-	Outcomes []Outcome
+	Input    int       // ordinal of the user input that is answered
+	Round    int       // ordinal of the answer for that input, from 1
+	Text     string    // of the answer; the user's words before it
+	Calls    []string  // of the answer: the tools that it asks for
+	Outcomes []Outcome // of the calls for that input so far; in short for those before a resume
 }
 
-// An Injection is what a hook adds to what the model sees.
+// An Injection is what a hook adds to what the model sees, for one answer: it
+// stands behind the conversation and is stored nowhere.
 type Injection struct {
-	Text string // at the end of the material; empty adds nothing
-	Note string // for the record
+	Recalled []abi.Memory // told as memories of earlier, best first
+	Text     string       // what else is to be known, a line each; empty adds nothing
+	Note     string       // for the record
 }
 
 // A ToolCall is a call as the gate accepted it. Hooks share it and change
@@ -179,7 +183,9 @@ func (h *Hooks) PostReasoning(ctx context.Context, r Reasoning) []Ruling {
 }
 
 // PreReasoning asks every hook what the model should see. A hook that fails
-// injects nothing; the error of a guard says that the model must not be asked.
+// injects nothing; the error of a guard says that the model must not be asked,
+// with the problem that the guard gave, if it gave one. Notes come with the
+// hook's name.
 func (h *Hooks) PreReasoning(ctx context.Context, r Reasoning) ([]Injection, error) {
 	var injections []Injection
 	for _, k := range h.all() {
@@ -189,11 +195,14 @@ func (h *Hooks) PreReasoning(ctx context.Context, r Reasoning) ([]Injection, err
 		in, err := bounded(ctx, k, func(ctx context.Context) (Injection, error) { return k.PreReasoning(ctx, r) })
 		switch {
 		case err == nil:
+			if in.Note != "" {
+				in.Note = "hook " + k.Name + ": " + in.Note
+			}
 			injections = append(injections, in)
 		case k.Observer:
 			injections = append(injections, Injection{Note: "hook " + k.Name + " failed: " + err.Error()})
 		default:
-			return nil, Fail("hooks", silent(k, err), err)
+			return injections, Fail("hooks", refusal(k, err), err)
 		}
 	}
 	return injections, nil
@@ -250,6 +259,27 @@ func (h *Hooks) rulings(ctx context.Context, at func(Hook) func(context.Context)
 		}
 	}
 	return rulings
+}
+
+// GuardsAnswers reports whether any guard judges the model's answers, so that
+// nobody may see one before.
+func (h *Hooks) GuardsAnswers() bool {
+	for _, k := range h.all() {
+		if k.PostReasoning != nil && !k.Observer {
+			return true
+		}
+	}
+	return false
+}
+
+// refusal is the problem that a guard gave as its error, or that it gave none.
+func refusal(k *hooked, err error) *abi.Problem {
+	var problem *abi.Problem
+	var failed *Error
+	if errors.As(err, &failed) || errors.As(err, &problem) {
+		return ProblemOf(err)
+	}
+	return silent(k, err)
 }
 
 // silent is the problem of a guard that did not answer.

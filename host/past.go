@@ -13,5 +13,5 @@ type Past struct {
 	Input   int    // ordinal of the user input that it served
 	Round   int    // ordinal of the model's answer that asked for it
 	Resumed bool   // run again by the host itself; counts for nothing
-	Cut     bool   // by the loop breaker itself; counts until the user's next message
+	Cut     bool   // refused for what the user's next message may change: by the breaker, the mode, a budget; counts until then
 }

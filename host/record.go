@@ -19,6 +19,7 @@ const (
 	RecordNotice    RecordKind = "notice"    // the user was told something
 	RecordRelease   RecordKind = "release"   // a release was loaded or refused
 	RecordEvent     RecordKind = "event"     // the business told something, such as a live's start
+	RecordHook      RecordKind = "hook"      // a hook said something about a question to the model, or its answer
 	RecordState     RecordKind = "state"     // the session's state was changed outside of its calls
 )
 

@@ -23,7 +23,9 @@ func (p *program) chatCommand() *cobra.Command {
 		Use: "chat", Short: "Talk to the agent in the terminal", Args: cobra.NoArgs,
 		Long: `Chat loads the newest release of every skill of the registry and reads one input a line.
 The conversation is stored: the same --session goes on where it stopped. The line /clear makes the
-model forget what was said; files of the session are read where a line names them as @path.
+model forget what was said; the line /mode WORD, like --mode, says how much the assistant may do by
+itself: auto (what is within the rules), suggest (each change is asked for) or never (no change).
+Files of the session are read where a line names them as @path.
 End it with Ctrl-D.`,
 		Example: `  sluice chat --registry ./registry.git
   echo "把 1001 改到 89 元" | sluice chat --registry ./registry.git --locale zh-CN
@@ -37,6 +39,7 @@ End it with Ctrl-D.`,
 	}
 	sessionFlags(c, &session)
 	c.Flags().StringVar((*string)(&session.Ref.Session), "session", "", "the session to go on with (default: a new one)")
+	c.Flags().StringVar((*string)(&session.Mode), "mode", "", "auto, suggest or never: how much the assistant may do by itself (default: as the session has it, auto for a new one)")
 	c.Flags().StringVar(&seed, "seed", "", "NAMESPACE=FILE: a JSON file {key: value} that fills a kv namespace first")
 	return c
 }
@@ -49,6 +52,9 @@ func sessionFlags(c *cobra.Command, s *agent.Session) {
 }
 
 func (p *program) chat(ctx context.Context, session agent.Session, seed string) error {
+	if problem := agent.ValidMode(session.Mode); problem != nil {
+		return fmt.Errorf("%w: --mode takes auto, suggest or never", errUsage)
+	}
 	m, err := p.model.open()
 	if err != nil {
 		return err
@@ -73,7 +79,13 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 	if !p.json {
 		fmt.Fprintf(p.stderr, "session %s; end with Ctrl-D\n", session.Ref.Session)
 	}
-	return p.talk(ctx, p.agent(h, m), session)
+	a := p.agent(h, m)
+	if session.Mode != "" {
+		if err := a.SetMode(ctx, session, session.Mode); err != nil {
+			return err
+		}
+	}
+	return p.talk(ctx, a, session)
 }
 
 // talk reads inputs line by line until the end or an interruption.
@@ -90,6 +102,14 @@ func (p *program) talk(ctx context.Context, a *agent.Agent, session agent.Sessio
 				p.tell(err)
 			} else if !p.json {
 				fmt.Fprintln(p.stderr, "cleared: the model does not see what was said before")
+			}
+			continue
+		}
+		if mode, ok := strings.CutPrefix(line, "/mode "); ok {
+			if err := a.SetMode(ctx, session, host.Mode(strings.TrimSpace(mode))); err != nil {
+				p.tell(err)
+			} else if !p.json {
+				fmt.Fprintln(p.stderr, "mode "+strings.TrimSpace(mode)+", from now on")
 			}
 			continue
 		}
@@ -137,7 +157,7 @@ func (p *program) show(e host.Event) {
 		fmt.Fprintf(p.stdout, "  … %s\n", progressLine(*e.Progress))
 	case host.EventOutcome:
 		fmt.Fprintf(p.stdout, "  ← %s\n", outcomeLine(*e.Outcome))
-	case host.EventNotice:
+	case host.EventNotice, host.EventLater:
 		fmt.Fprintf(p.stdout, "  ! %s\n", e.Text)
 	}
 }

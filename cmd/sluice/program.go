@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/agent"
 	"github.com/sluicehq/sluice/host/sandbox"
 )
 
@@ -40,6 +41,7 @@ type program struct {
 	json     bool
 	policy   string // a file; empty for no red lines
 	alerts   string // a URL; empty for the log alone
+	limits   agent.Limits
 	model    modelFlags
 	egress   egressFlags
 	engine   sandbox.Config // what the command line sets of it
@@ -130,6 +132,7 @@ func (p *program) step(label string, work func() error) error {
 }
 
 func (p *program) root() *cobra.Command {
+	p.limits = agent.DefaultLimits() // flags change some
 	root := &cobra.Command{
 		Use:   "sluice",
 		Short: "A skill platform for AI agents: sandboxed skills behind a gate",

@@ -18,7 +18,7 @@ func (p *program) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve the host over HTTP on loopback", Args: cobra.NoArgs,
 		Long: `Serve loads the newest release of every skill of the registry and answers on loopback:
-POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events) and /uploads, GET /v1/tools, /healthz and /readyz.
+POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), /uploads, /clear and /mode, GET /v1/tools, /healthz and /readyz.
 Ctrl-C lets running turns finish.`,
 		Example: `  sluice serve --registry ./registry.git
   curl -s -H 'Content-Type: application/json' -d '{"user":"mia"}' http://127.0.0.1:7700/v1/sessions`,
@@ -28,11 +28,20 @@ Ctrl-C lets running turns finish.`,
 	c.Flags().Int64Var(&p.engine.Budget.Rate, "tenant-fuel", 0, "units of fuel (instructions) a second that the guests of one tenant may use in the long run (default: no bound)")
 	c.Flags().StringVar(&p.alerts, "alerts", p.env("SLUICE_ALERTS"), "URL that alerts are posted to as JSON, beside the log (SLUICE_ALERTS)")
 	c.Flags().Lookup("alerts").DefValue = "" // it may hold a token
+	for _, bound := range []struct {
+		name, of string
+		tokens   *int64
+	}{{"task", "one user input", &p.limits.Task.Tokens}, {"session", "one session", &p.limits.Session.Tokens}, {"live", "all sessions of one live", &p.limits.Live.Tokens}} {
+		c.Flags().Int64Var(bound.tokens, bound.name+"-tokens", *bound.tokens, "tokens that "+bound.of+" may use: answers, and input that the model's vendor had not cached; 0 lets nothing run")
+	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:7700", "loopback address and port; port 0 takes a free one")
 	return c
 }
 
 func (p *program) serve(ctx context.Context, listen string) error {
+	if min(p.limits.Task.Tokens, p.limits.Session.Tokens, p.limits.Live.Tokens) < 0 {
+		return fmt.Errorf("%w: --task-tokens, --session-tokens and --live-tokens take 0 or more", errUsage)
+	}
 	m, err := p.model.open()
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ func (t *turn) act(ctx context.Context) error {
 			t.say(resultOf(group[i].call, o))
 		}
 		t.answer.Outcomes = append(t.answer.Outcomes, outcomes...)
+		t.countCalls(outcomes)
 		if len(outcomes) > 0 {
 			if err := t.save(ctx); err != nil {
 				return err
@@ -115,6 +116,7 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c), Timeout: t.Timeout,
 	}
 	call.Recent, call.Round, call.Trips = t.recent(c), t.round(c), t.trips(c)
+	call.Budgets, call.Mode = t.budgetsOf(c), t.meta.Mode
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
 	}

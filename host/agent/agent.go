@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -21,12 +22,12 @@ import (
 
 // Defaults of Config, and bounds.
 const (
-	DefaultSteps    = 40               // a task that needs more has gone astray
 	DefaultParallel = 8                // reads of one answer at once
 	DefaultBatch    = 90 * time.Second // for the calls of one answer together
 	MaxInputBytes   = 64 << 10         // of one user input: more is an upload
 	MaxCalls        = 64               // of one answer: the ceiling of parallel calls
 	DefaultLease    = 30 * time.Second // so long a session rests after its replica died, and a store may be away for two thirds of it
+	DefaultPatience = 30 * time.Second // with the model, until its user is told that it takes longer
 	DefaultWait     = 5 * time.Second  // for another turn of the session: most are over by then, and nobody likes to wait longer for a no
 )
 
@@ -38,7 +39,13 @@ type Config struct {
 	Dispatch *dispatch.Dispatcher
 	Model    model.Provider
 
-	Steps    int           // model answers in one turn
+	// Limits gives what a tenant's work may use; those of DefaultLimits by
+	// default. It is asked again and again, from several goroutines.
+	Limits     func(host.TenantID) Limits
+	Price      Price // of Model; zero counts no money
+	SmallPrice Price // of Small
+
+	Patience time.Duration // without a piece of an answer, until the user is told so; less than 0 is endless
 	Parallel int           // reads at once; MaxCalls at most
 	Batch    time.Duration // for the calls of one answer together
 	Timeout  time.Duration // of one call's attempt; shrinks what its skill's limits allow
@@ -70,8 +77,8 @@ type Agent struct {
 
 // New makes an agent.
 func New(cfg Config) *Agent {
-	if cfg.Steps == 0 {
-		cfg.Steps = DefaultSteps
+	if cfg.Patience == 0 {
+		cfg.Patience = DefaultPatience
 	}
 	if cfg.Parallel == 0 {
 		cfg.Parallel = DefaultParallel
@@ -103,13 +110,18 @@ func New(cfg Config) *Agent {
 type Session struct {
 	Ref    host.SessionRef
 	Live   host.LiveID
-	Locale string // BCP 47
+	Locale string    // BCP 47
+	Mode   host.Mode // of a new session; SetMode changes it
 }
 
 // An Input is one delivery of the user's words. A redelivery has the same ID.
 type Input struct {
 	ID   host.InputID
 	Text string
+
+	// Limit bounds what the task may use, if it is a part of another one: what
+	// that one has left, by host.Budget.Child. It never gives more than Limits.
+	Limit *host.Amount
 }
 
 // A Reason says why a turn ended.
@@ -118,7 +130,9 @@ type Reason string
 // Reasons.
 const (
 	Answered   Reason = "answered"
-	TooLong    Reason = "steps"      // the ceiling of steps was reached
+	TooLong    Reason = "steps"      // the task's ceiling of steps was reached
+	Spent      Reason = "budget"     // the task, the session or the live has used up what it may use
+	Refused    Reason = "refused"    // a guard would not let the model be asked, or answer
 	Circled    Reason = "circling"   // the loop breaker cut off calls twice
 	Superseded Reason = "superseded" // it was broken off, and another input came before it was delivered again
 )
@@ -165,6 +179,9 @@ func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Even
 		t.tell(problem)
 	}
 	t.tellMissing()
+	if err := t.addUpLive(ctx); err != nil {
+		return t.fail(ctx, err)
+	}
 	return t.run(ctx)
 }
 
@@ -174,6 +191,9 @@ func validInput(s Session, in Input) *abi.Problem {
 	}
 	if err := (host.SessionRef{Tenant: "-", User: "-", Session: host.SessionID(in.ID)}).Valid(); err != nil {
 		return abi.NewProblem(abi.BadValue, "the input's id cannot be used: give 1 to %d printable bytes", host.MaxIDBytes)
+	}
+	if problem := ValidMode(s.Mode); problem != nil {
+		return problem
 	}
 	if in.Text == "" || len(in.Text) > MaxInputBytes {
 		return abi.NewProblem(abi.InputLimit, "the input has %d bytes; give 1 to %d", len(in.Text), MaxInputBytes)
@@ -199,9 +219,14 @@ type turn struct {
 	untold  []*abi.Problem             // with the user's own files, until the turn tells
 	noted   bool                       // the project's notes were read
 	project string                     // the notes
+	answer  Answer
 
-	checkpoint string // of the session's files, if the task has one
-	answer     Answer
+	checkpoint string       // of the session's files, if the task has one
+	elsewhere  host.Amount  // that other sessions of the live have used
+	refused    *abi.Problem // by a guard: the turn ends
+	recalled   []abi.Memory // of the hooks, for the next answer
+	remarks    []string     // likewise
+	toldLater  atomic.Bool  // that it takes long
 }
 
 func (a *Agent) newTurn(s Session, on func(host.Event), end context.CancelCauseFunc) *turn {
@@ -222,28 +247,28 @@ func (t *turn) run(ctx context.Context) (Answer, error) {
 		var err error
 		switch next := t.next(); {
 		case next == over:
-			return t.end(ctx, Answered)
+			return t.end(ctx, stop{reason: Answered})
 		case ctx.Err() != nil:
 			err = host.Fail("agent.Turn", nil, context.Cause(ctx))
 		case next == act:
 			err = t.act(ctx)
-		case t.circled():
-			return t.end(ctx, Circled)
-		case t.steps() >= t.Steps:
-			return t.end(ctx, TooLong)
 		default:
+			if s := t.stopped(); s.reason != "" {
+				return t.end(ctx, s)
+			}
 			err = t.think(ctx)
 		}
 		if err != nil {
-			return t.fail(err)
+			return t.fail(ctx, err)
 		}
 	}
 }
 
 // fail is the end of a turn that is broken off.
-func (t *turn) fail(err error) (Answer, error) {
+func (t *turn) fail(ctx context.Context, err error) (Answer, error) {
 	err = t.reason(err)
-	t.sink.notice(host.ProblemOf(err), t.session.Locale)
+	t.trouble(ctx, host.ProblemOf(err))
+	t.tellLive(ctx)
 	return t.answer, err
 }
 
@@ -256,25 +281,115 @@ func (t *turn) reason(err error) error {
 	return err
 }
 
+// A stop is why a turn ends without an answer of the model's.
+type stop struct {
+	reason Reason
+	code   abi.Code     // whose words the user is left with
+	tell   *abi.Problem // what nobody was told of yet
+}
+
+// stopped says whether the turn is to end before the model is asked again.
+func (t *turn) stopped() stop {
+	switch {
+	case t.refused != nil:
+		return stop{Refused, t.refused.Code, t.refused}
+	case t.cutOff(abi.Circling): // the call has told the user, and dispatch the hooks
+		return stop{Circled, abi.Circling, nil}
+	}
+	problem := t.spare()
+	switch {
+	case problem != nil && t.budgets()[0].Left().Steps == 0:
+		return stop{TooLong, problem.Code, problem}
+	case problem != nil:
+		return stop{Spent, problem.Code, problem}
+	case t.cutOff(abi.OverBudget):
+		return stop{Spent, abi.OverBudget, nil}
+	}
+	return stop{}
+}
+
+// maxAsks is how often the model is asked for one answer: once more with what a
+// guard has against the first one.
+const maxAsks = 2
+
 // think asks the model and stores its answer. An answer without calls is the
-// turn's, and stored with its end.
+// turn's, and stored with its end. An answer that a guard refuses is not stored,
+// only what it used; the second one in a row ends the turn.
 func (t *turn) think(ctx context.Context) error {
+	var notes []string
+	for try := 1; ; try++ {
+		reply, err := t.ask(ctx, notes)
+		if err != nil || t.refused != nil {
+			return err
+		}
+		objection, err := t.judge(ctx, reply)
+		if err != nil {
+			return err
+		}
+		if objection == nil {
+			return t.keep(ctx, reply)
+		}
+		if err := t.save(ctx); err != nil {
+			return err
+		}
+		recovery := abi.RowOf(objection.Code).Recovery
+		if try == maxAsks || recovery != abi.TellModel && recovery != abi.Repair {
+			return t.refusedBy(ctx, objection)
+		}
+		if t.spare() != nil {
+			return nil // the turn ends with that
+		}
+		notes = objected(reply, objection)
+	}
+}
+
+// ask asks the model once, with notes for this answer alone, and counts what it
+// used. Pieces of an answer that guards judge are not shown before they have.
+func (t *turn) ask(ctx context.Context, notes []string) (model.Reply, error) {
+	if err := t.recall(ctx, notes); err != nil || t.refused != nil {
+		return model.Reply{}, err
+	}
 	request, err := t.view(ctx)
 	if err != nil {
-		return err
+		return model.Reply{}, err
 	}
-	reply, err := t.Model.Complete(ctx, request, t.sink.piece)
+	heard := t.bePatient()
+	defer heard()
+	show := func(e model.Event) { heard(); t.sink.piece(e) }
+	if t.Dispatch.Hooks.GuardsAnswers() {
+		show = nil
+	}
+	reply, err := t.Model.Complete(ctx, request, show)
 	if err != nil {
-		return err
+		return reply, err
 	}
-	if problem := validReply(reply); problem != nil {
-		return host.Fail("agent.think", problem, nil)
+	t.bill(request, reply)
+	problem := validReply(reply)
+	if problem == nil {
+		return reply, nil
 	}
+	if err := t.save(ctx); err != nil { // what it used counts all the same
+		return reply, err
+	}
+	return reply, host.Fail("agent.think", problem, nil)
+}
+
+// bill counts an answer in the turn and in the budgets.
+func (t *turn) bill(request model.Request, reply model.Reply) {
 	t.answer.Steps++
 	t.answer.Usage.Input += reply.Usage.Input
 	t.answer.Usage.Cached += reply.Usage.Cached
 	t.answer.Usage.Output += reply.Usage.Output
 	t.seen.Meter = t.seen.Meter.Observe(window.RequestTokens(request), reply.Usage)
+	t.spend(host.Amount{Steps: 1})
+	t.spend(t.Price.cost(usage(request, reply)))
+}
+
+// keep shows an answer that was withheld until now, and stores it.
+func (t *turn) keep(ctx context.Context, reply model.Reply) error {
+	if t.Dispatch.Hooks.GuardsAnswers() {
+		t.sink.piece(model.Event{Text: reply.Text})
+	}
 	t.say(reply.Message())
 	if t.next() == over {
 		return nil
@@ -297,32 +412,42 @@ func validReply(r model.Reply) *abi.Problem {
 }
 
 // end stores the turn's answer with its input, so that a redelivery gets it.
-func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
-	t.answer.Reason = reason
-	switch reason {
-	case TooLong:
-		problem := abi.NewProblem(abi.OverBudget, "the turn took %d steps without an answer", t.Steps)
-		t.sink.notice(problem, t.session.Locale)
-		t.say(t.lastWords(abi.OverBudget))
-	case Circled: // the call that was cut off has told the user
-		t.say(t.lastWords(abi.Circling))
+func (t *turn) end(ctx context.Context, s stop) (Answer, error) {
+	t.answer.Reason = s.reason
+	if s.tell != nil {
+		t.trouble(ctx, s.tell)
+	}
+	if s.code != 0 {
+		t.say(t.lastWords(s.code))
 	}
 	t.answer.Text = t.messages[len(t.messages)-1].Text
-	if err := t.endFiles(ctx, reason); err != nil {
-		return t.fail(err)
+	if err := t.endFiles(ctx, s.reason); err != nil {
+		return t.fail(ctx, err)
 	}
 	topics, err := t.cutTopics(ctx)
 	if err == nil {
 		err = t.Dispatch.Flush(ctx, t.ref) // whoever reads the answer finds what it rests on
 	}
 	if err == nil {
+		t.windUp(ctx, s.reason)
 		err = t.finish(ctx, topics...)
 	}
 	if err != nil {
-		return t.fail(err)
+		return t.fail(ctx, err)
 	}
-	t.sink.emit(host.Event{Kind: host.EventTurnEnd, Reason: string(reason)})
+	t.sink.emit(host.Event{Kind: host.EventTurnEnd, Reason: string(s.reason)})
+	t.tellEnd(ctx, s.reason)
 	return t.answer, nil
+}
+
+// windUp does what is to be done while the session is still the turn's, for the
+// reason that the turn ends with. What it does is done again, and must come to
+// the same, if the end cannot be stored and the turn goes on.
+func (t *turn) windUp(ctx context.Context, reason Reason) {
+	t.tellLive(ctx)
+	if reason != Answered {
+		t.Dispatch.Log.InfoContext(ctx, "a turn ended without an answer of the model", "session", t.ref.String(), "input", t.inputID, "reason", reason)
+	}
 }
 
 // lastWords is the answer of a turn that ended without one of the model's.

@@ -262,11 +262,14 @@ func TestSameWriteTwiceInOneAnswerRunsOnce(t *testing.T) {
 	}
 }
 
-// TestSameWriteAfterItsSuccessIsAnotherIntent: what the gate makes of it is the
-// gate's business; it must not be mistaken for a redelivery.
+// TestSameWriteAfterItsSuccessIsAnotherIntent: it must not be mistaken for a
+// redelivery, and a person who says yes has it twice.
 func TestSameWriteAfterItsSuccessIsAnotherIntent(t *testing.T) {
 	order := calls(`order {"item":"pen","count":2}`)
 	h := newHouse(t, &script{answers: []func() (model.Reply, error){order, order, says("ok")}})
+	h.agent.Dispatch.Approver = func(_ context.Context, q dispatch.Question) bool {
+		return strings.Contains(strings.Join(q.Says, " "), `was done for this request already. It gave: {"item":"pen","total":2}`)
+	}
 	answer := h.mustTurn("1", "order 2 pens, twice")
 	if h.stored("total/pen") != "4" || answer.Outcomes[0].Key == answer.Outcomes[1].Key {
 		t.Fatalf("stored %s, outcomes %+v", h.stored("total/pen"), answer.Outcomes)

@@ -83,7 +83,7 @@ func (t *turn) tryBegin(ctx context.Context, in Input) error {
 // know completes what the session and the turn know of each other.
 func (t *turn) know() {
 	if t.version == 0 {
-		t.meta = sessionValue{Created: t.Now().UTC(), Live: t.session.Live, Locale: t.session.Locale}
+		t.meta = t.newSession(t.session)
 	}
 	if t.session.Live == "" {
 		t.session.Live = t.meta.Live
@@ -111,7 +111,7 @@ func (t *turn) hear(ctx context.Context, in Input) error {
 	t.say(model.Message{Role: model.RoleUser, Text: t.words(in.Text)})
 	t.meta.Inputs++
 	t.meta.Active = in.ID
-	t.input, t.inputChanged = inputValue{Ordinal: t.meta.Inputs, Message: t.count() - 1, Digest: host.Digest([]byte(in.Text))}, true
+	t.input, t.inputChanged = inputValue{Ordinal: t.meta.Inputs, Message: t.count() - 1, Digest: host.Digest([]byte(in.Text)), Limit: in.Limit}, true
 	t.meta.enterScene(scene, t.input.Message)
 	return t.save(ctx)
 }

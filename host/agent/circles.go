@@ -62,7 +62,11 @@ func (t *turn) resultAt(i, index int) (model.Message, bool) {
 func (t *turn) pastOf(c model.Call, result model.Message, input, round int) host.Past {
 	p := host.Past{
 		Tool: c.Tool, Args: t.Dispatch.Plain(t.Dispatch.Meaning(t.catalog, c.Tool, c.Args), c.Args),
-		Status: host.Failed, Input: input, Round: round, Cut: result.Code == abi.BreakerOpen || result.Code == abi.Circling,
+		Status: host.Failed, Input: input, Round: round,
+	}
+	switch result.Code {
+	case abi.BreakerOpen, abi.Circling, abi.RedLine, abi.OverBudget:
+		p.Cut = true
 	}
 	if entry, problem := t.catalog.Resolve(c.Tool); problem == nil {
 		p.Effect = entry.Tool.Effect
@@ -90,10 +94,10 @@ func (t *turn) trips(c openCall) int {
 	return n
 }
 
-// circled reports whether the loop breaker has ended this turn.
-func (t *turn) circled() bool {
+// cutOff reports whether a call of this turn was refused with a code.
+func (t *turn) cutOff(code abi.Code) bool {
 	for i := t.input.Message; i < t.count(); i++ {
-		if t.at(i).Code == abi.Circling {
+		if t.at(i).Code == code {
 			return true
 		}
 	}

@@ -78,6 +78,22 @@ func TestCallsOfOneAnswerDoNotCountForEachOther(t *testing.T) {
 	wantCodes(t, h.mustTurn("i1", "how many?"), 0, 0)
 }
 
+// TestWhatTheModeForbadeMayBeAskedForOnceItAllows: the user has changed it, and
+// says so.
+func TestWhatTheModeForbadeMayBeAskedForOnceItAllows(t *testing.T) {
+	const order = `order {"item":"pen","count":2}`
+	h := newHouse(t, &script{answers: []func() (model.Reply, error){calls(order), calls(order), says("no"), calls(order), says("done")}})
+	for i, step := range []struct {
+		mode host.Mode
+		want []abi.Code
+	}{{host.ModeNever, []abi.Code{abi.RedLine, abi.BreakerOpen}}, {host.ModeAuto, []abi.Code{0}}} {
+		if err := h.agent.SetMode(t.Context(), session, step.mode); err != nil {
+			t.Fatal(err)
+		}
+		wantCodes(t, h.mustTurn(string(rune('a'+i)), "two pens"), step.want...)
+	}
+}
+
 func TestTheWarningsOfAnEarlierTurnAreForgotten(t *testing.T) {
 	const total = `total {"item":"pen"}`
 	h := newHouse(t, &script{answers: []func() (model.Reply, error){calls(total), calls(total), says("none"), calls(total), calls(total), says("none")}})

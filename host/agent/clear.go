@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/state"
@@ -12,7 +13,8 @@ import (
 // topics, are not seen by the model any more. The messages stay on record, and
 // what skills keep (state, kv, files, memory) is not touched. An input whose
 // turn is not over is superseded. A session whose turn runs is Busy; one that
-// has said nothing is left as it is.
+// has said nothing is left as it is. It is an end of the session: the hooks are
+// told as EndSession does.
 func (a *Agent) Clear(ctx context.Context, ref host.SessionRef) error {
 	c := conversation{ref: ref}
 	values, err := a.Store.LoadState(ctx, ref, keySession, keyView)
@@ -40,5 +42,51 @@ func (a *Agent) Clear(ctx context.Context, ref host.SessionRef) error {
 	c.seen = viewValue{Cut: c.seen.Cut.With(cleared), Meter: c.seen.Meter, Compactions: c.seen.Compactions + 1}
 	c.meta.Active, c.meta.Topics, c.meta.CutAt, c.meta.Cleared = "", 0, c.meta.Inputs, c.meta.Messages
 	c.first = c.meta.Messages // nothing is loaded, and nothing is said
-	return a.Store.SaveState(ctx, ref, append(c.changes(), more...)...)
+	ends := c.meta.ends()
+	if err := a.Store.SaveState(ctx, ref, append(c.changes(), more...)...); err != nil || !ends {
+		return err
+	}
+	return a.tellSessionEnd(ctx, ref)
+}
+
+// ends notes that the session ends, and reports whether something was said
+// since it ended last.
+func (m *sessionValue) ends() bool {
+	said := m.Inputs != m.Ended
+	m.Ended = m.Inputs
+	return said
+}
+
+// EndSession tells the hooks that a session is over for now, and records that.
+// It reports whether it did: a session in which nothing was said since its last
+// end ends once. Nothing of it is removed, and a new input simply begins it
+// again. A session whose turn runs is Busy. The hooks are told after the store
+// has it: where the process dies in between, they are not.
+func (a *Agent) EndSession(ctx context.Context, ref host.SessionRef) (first bool, err error) {
+	values, err := a.Store.LoadState(ctx, ref, keySession)
+	if err != nil {
+		return false, err
+	}
+	meta, version, err := read(sessionForm(), values, keySession)
+	if err != nil || !meta.ends() {
+		return false, err
+	}
+	if err := a.Store.SaveState(ctx, ref, state.Change{Key: keySession, Version: version, Data: sessionForm().encode(meta)}); err != nil {
+		return false, err
+	}
+	return true, a.tellSessionEnd(ctx, ref)
+}
+
+// sessionEnded is the business event of a session's end, as records name it.
+const sessionEnded = "session.end"
+
+func (a *Agent) tellSessionEnd(ctx context.Context, ref host.SessionRef) error {
+	detail, err := json.Marshal(struct {
+		Event string `json:"event"`
+	}{sessionEnded})
+	if err != nil {
+		panic("BUG: a session's end does not marshal: " + err.Error())
+	}
+	a.Dispatch.Complain(ref, a.Dispatch.Hooks.SessionEnd(context.WithoutCancel(ctx), ref))
+	return a.Store.Record(ctx, host.Record{Session: ref, Kind: host.RecordEvent, Detail: detail})
 }

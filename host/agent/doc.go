@@ -14,11 +14,13 @@
 //  3. The user's words are stored before the model is asked, with the session's
 //     files that they name, and the scene that they fall in; and with them the
 //     session's lease is taken.
-//  4. The window is fitted. A compaction is stored before the model sees it, so
+//  4. Where no budget is used up, the hooks may add memories and notes to this one
+//     request, or refuse it. The window is fitted. A compaction is stored before the model sees it, so
 //     that every replica asks the same; a small model may word the summary.
 //     The model is told the skills' state as it is now, and what this turn
 //     changed of it, the project's notes, and the guides of skills in play. It
-//     answers; an answer with calls is stored before they run.
+//     answers, and the hooks judge the answer; an answer with calls is stored
+//     before they run.
 //  5. Calls run: neighbouring reads side by side, writes alone and in order.
 //     Their results are stored as they come, in the order of the calls. A call
 //     that fails is a result too and never ends the turn. A call that was
@@ -26,10 +28,11 @@
 //     tools that the model does not see, and for topics of earlier, are answered
 //     here. A call that goes round in circles is cut off with a warning; the
 //     second one of a turn ends the turn.
-//  6. From 4 again, until an answer without calls, or the ceiling of steps. It
-//     is stored as the turn's end, and with that the lease is given back. So a
-//     turn without calls is two transactions. After some inputs what was said is
-//     cut into topics.
+//  6. From 4 again, until an answer without calls, a budget that is used up, or a
+//     guard that refuses. It is stored as the turn's end, and with that the lease
+//     is given back. So a turn without calls is two transactions, and one more in
+//     a live. After some inputs what was said is cut into topics. The hooks are
+//     told of the end when it is stored.
 //
 // What comes next is read off the stored conversation and nothing else: after
 // its last message is a user's or a result, the model is asked; after calls
@@ -49,6 +52,40 @@
 //
 // What is stored under which keys, and how older versions of it are read, is in
 // keys.go. Sessions, Show and Messages look at it without a lease.
+//
+// # Life of an answer before hooks (hooks.go)
+//
+//  1. PreReasoning is asked before each question to the model. What it injects
+//     stands behind the conversation and is stored nowhere; a turn that goes on
+//     elsewhere asks the hooks again, and they may say something else.
+//  2. Where a guard judges answers, nobody sees a piece of one before.
+//  3. PostReasoning is asked before the answer is stored. What a refusal does is
+//     what the table of problems says of its code. What may pass, also a guard that
+//     does not answer, breaks the turn off: the same input asks again. What the
+//     model could mend is told to it, once. All else, and a second refusal in a
+//     row, ends the turn, and the user is told. A refused answer is not stored;
+//     what it used counts.
+//  4. Notes and refusals are on record before the turn goes on.
+//
+// OnProblem hears of what breaks a turn off or ends it without an answer, beside
+// what dispatch tells of calls. OnTurnEnd, OnSessionEnd (EndSession, Clear and
+// Purge) and OnEvent (StartLive, EndLive) are told after the store has it, once:
+// if the process dies in between, not at all.
+//
+// # Life of a budget (budget.go)
+//
+//  1. What an answer and a call have used is counted in the input's value and in
+//     the session's, and stored by the save that stores what they gave. So it is
+//     known to whoever goes on.
+//  2. Before each question to the model, and in dispatch before each call, each
+//     budget is looked at. The calls of one answer count before they have run. How
+//     much an answer takes is known afterwards, so that a budget is passed by one
+//     answer at most.
+//  3. A budget that is used up ends the turn; the user and the hooks are told, and
+//     it is counted for alerts.
+//  4. A session of a live keeps its total under the live when its turn ends, in a
+//     row that only it writes, and adds up the others' when a turn begins. What
+//     turns that run elsewhere use meanwhile is not in that sum.
 //
 // # Life of a turn's lease (lease.go, begin.go)
 //

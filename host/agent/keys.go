@@ -23,11 +23,16 @@ const (
 	keyView       = "agent/view"        // viewValue: what, beside the messages, decides what the model sees
 	keyTopics     = "agent/topics"      // topicsValue: what was talked about, to be found again
 	keyCompaction = "agent/compaction/" // and eight digits; window.Compaction: what was replaced by what
+	keyLiveUsed   = "agent/used/"       // in the session of a live, and a digest of one that belongs to it; liveUsedValue
 )
 
 func messageKey(i int) string         { return fmt.Sprintf("%s%08d", keyMessage, i) }
 func inputKey(id host.InputID) string { return keyInput + string(id) }
-func compactionKey(i int) string      { return fmt.Sprintf("%s%08d", keyCompaction, i) }
+func liveUsedKey(ref host.SessionRef) string {
+	return keyLiveUsed + host.Digest(fmt.Appendf(nil, "%q %q", ref.User, ref.Session))
+}
+
+func compactionKey(i int) string { return fmt.Sprintf("%s%08d", keyCompaction, i) }
 
 // A sessionValue is the state under keySession. Every save of the conversation
 // changes it, so its version in the store orders all of them: of two writers
@@ -45,6 +50,10 @@ type sessionValue struct {
 	Topics  int                 `json:"topics,omitempty"`  // that are stored
 	CutAt   int                 `json:"cut_at,omitempty"`  // inputs when topics were cut last
 	Cleared int                 `json:"cleared,omitempty"` // messages before this one were cleared
+
+	Mode  host.Mode   `json:"mode,omitempty"`
+	Used  host.Amount `json:"used,omitzero"`   // of all inputs
+	Ended int         `json:"ended,omitempty"` // inputs when the session ended last
 }
 
 // An inputValue is the state of one input.
@@ -53,6 +62,9 @@ type inputValue struct {
 	Message int     `json:"message"`          // index of the user's message
 	Digest  string  `json:"digest,omitempty"` // of the words as they were delivered; stored ones may have more
 	Answer  *Answer `json:"answer,omitempty"`
+
+	Used  host.Amount  `json:"used,omitzero"`
+	Limit *host.Amount `json:"limit,omitempty"` // of the task, if it is a part of another one
 }
 
 // A topicsValue is the state under keyTopics.
@@ -87,6 +99,7 @@ func sessionForm() form[sessionValue]         { return form[sessionValue]{[]upgr
 func messageForm() form[model.Message]        { return form[model.Message]{[]upgrade{numbered}} }
 func inputForm() form[inputValue]             { return form[inputValue]{[]upgrade{numbered}} }
 func topicsForm() form[topicsValue]           { return form[topicsValue]{[]upgrade{numbered}} }
+func liveUsedForm() form[liveUsedValue]       { return form[liveUsedValue]{[]upgrade{numbered}} }
 func viewForm() form[viewValue]               { return form[viewValue]{[]upgrade{numbered}} }
 func compactionForm() form[window.Compaction] { return form[window.Compaction]{[]upgrade{numbered}} }
 

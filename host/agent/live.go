@@ -22,18 +22,38 @@ type liveEvent struct {
 
 // StartLive begins a live of a tenant, with what the business says of it, and
 // records that. It reports whether this delivery was the first; a start that
-// comes again changes nothing. A live that has ended is Conflict.
+// comes again changes nothing. A live that has ended is Conflict. The hooks are
+// told once, after the store has it: where the process dies in between, the
+// record is all that tells of it.
 func (a *Agent) StartLive(ctx context.Context, tenant host.TenantID, live host.LiveID, detail json.RawMessage) (first bool, err error) {
 	if detail == nil {
 		detail = json.RawMessage("{}")
 	}
-	return a.Store.StartLive(ctx, tenant, live, detail, liveRecord(tenant, liveEvent{liveStarted, live, detail}))
+	e := liveEvent{liveStarted, live, detail}
+	first, err = a.Store.StartLive(ctx, tenant, live, detail, liveRecord(tenant, e))
+	if first {
+		a.tellEvent(ctx, tenant, e)
+	}
+	return first, err
 }
 
 // EndLive ends a live of a tenant, and records that. It reports whether this
-// delivery was the first. A live that never began is NotFound.
+// delivery was the first, and tells the hooks as StartLive does. A live that
+// never began is NotFound.
 func (a *Agent) EndLive(ctx context.Context, tenant host.TenantID, live host.LiveID) (first bool, err error) {
-	return a.Store.EndLive(ctx, tenant, live, liveRecord(tenant, liveEvent{Event: liveEnded, Live: live}))
+	e := liveEvent{Event: liveEnded, Live: live}
+	first, err = a.Store.EndLive(ctx, tenant, live, liveRecord(tenant, e))
+	if first {
+		a.tellEvent(ctx, tenant, e)
+	}
+	return first, err
+}
+
+func (a *Agent) tellEvent(ctx context.Context, tenant host.TenantID, e liveEvent) {
+	ref := host.SessionRef{Tenant: tenant}
+	a.Dispatch.Complain(ref, a.Dispatch.Hooks.Event(context.WithoutCancel(ctx), host.BusinessEvent{
+		Session: ref, Live: e.Live, Kind: e.Event, Time: a.Now().UTC(), Data: e.Detail,
+	}))
 }
 
 func liveRecord(tenant host.TenantID, e liveEvent) host.Record {

@@ -12,11 +12,18 @@ import (
 // turn of the session: what is left then is for the next purge.
 const purgeLease = time.Minute
 
-// Purge removes everything that a session has: blobs, files and their
-// checkpoints, and its rows in the store; skills' kv and the audit log, which
-// are the tenant's, stay. It fails with Busy while a turn of the session runs.
-// What it has not removed when it fails, it removes when it is asked again.
+// maxPurges bounds the rounds of one Purge; each removes thousands of rows.
+const maxPurges = 100
+
+// Purge ends a session and removes everything that it has: blobs, files and
+// their checkpoints, and its rows in the store; skills' kv and the audit log,
+// which are the tenant's, stay. The hooks that are told of its end can still
+// read it. It fails with Busy while a turn of the session runs. What it has not
+// removed when it fails, it removes when it is asked again.
 func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
+	if _, err := a.EndSession(ctx, ref); err != nil {
+		return err
+	}
 	fence, err := a.Store.Lease(ctx, ref, host.NewID("purge_"), purgeLease)
 	if err != nil {
 		return err
@@ -25,10 +32,16 @@ func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
 	if released := a.Store.Release(context.WithoutCancel(ctx), ref, fence); err == nil {
 		err = released
 	}
-	for n := 1; err == nil && n > 0; {
-		n, err = a.Store.PurgeSession(ctx, ref)
+	if err != nil {
+		return err
 	}
-	return err
+	for range maxPurges {
+		if removed, err := a.Store.PurgeSession(ctx, ref); err != nil || removed == 0 {
+			return err
+		}
+	}
+	return host.Fail("agent.Purge", abi.NewProblem(abi.SystemFailure, "session %s has more than is removed at once", ref).
+		WithHint("purge it again"), nil)
 }
 
 // purgeStores comes first: the rows are how the session is found again.

@@ -184,6 +184,7 @@ func TestModelThatWritesTheSameCallInAnotherWayMeansTheSame(t *testing.T) {
 		calls(`order {"item":"pen","count":"2"}`), calls("order ```json\n{\"item\":\"pen\",\"count\":2}\n```"), calls(`order {"count":2,"item":"pen"}`), says("ok"),
 	}}
 	h := newHouse(t, m)
+	h.agent.Dispatch.Approver = func(context.Context, dispatch.Question) bool { return true }
 	answer := h.mustTurn("1", "order 2 pens, three times")
 	keys := map[host.Key]bool{}
 	for _, o := range answer.Outcomes {
@@ -311,7 +312,7 @@ func TestLongSessionIsBounded(t *testing.T) {
 func TestLongTurnHasAllOfItsOwn(t *testing.T) {
 	m := &script{answers: []func() (model.Reply, error){says("before"), fails(abi.ModelUnavailable)}}
 	h := newHouse(t, m)
-	h.agent.Steps = 10_000
+	h.agent.Limits = limits(func(l *Limits) { l.Task.Steps = 10_000 })
 	h.mustTurn("1", "hello")
 	if _, err := h.turn("2", "count everything"); err == nil {
 		t.Fatal("the model answered")

@@ -23,6 +23,8 @@ type Overview struct {
 	Inputs   int            `json:"inputs"`
 	Messages int            `json:"messages"`
 	Active   host.InputID   `json:"active,omitempty"` // the input whose turn is not over: it runs, or may be resumed
+	Mode     host.Mode      `json:"mode,omitempty"`
+	Used     host.Amount    `json:"used"`
 }
 
 // Sessions gives a user's sessions in which something was said, in the order
@@ -72,7 +74,8 @@ func overviewOf(ctx context.Context, store *state.Store, ref host.SessionRef) (O
 	return Overview{
 		ID: ref.Session, Created: meta.Created, Updated: values[keySession].UpdatedAt, Live: meta.Live, Locale: meta.Locale,
 		Inputs: meta.Inputs, Messages: meta.Messages, Active: meta.Active,
-	}, version != 0, err
+		Mode: meta.Mode, Used: meta.Used,
+	}, version != 0 && meta.Inputs > 0, err
 }
 
 // Messages gives what was said in a session, to the letter, from the message

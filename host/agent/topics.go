@@ -100,13 +100,15 @@ func (t *turn) talkFrom(ctx context.Context, from int) (window.Conversation, err
 
 // titled asks the small model for better titles, where there is one.
 func (t *turn) titled(ctx context.Context, topics []window.Topic) []window.Topic {
-	if t.Small == nil || len(topics) == 0 {
+	if t.Small == nil || len(topics) == 0 || t.spare() != nil {
 		return topics
 	}
-	reply, err := t.Small.Complete(ctx, window.AskTitles(topics), nil)
+	asked := window.AskTitles(topics)
+	reply, err := t.Small.Complete(ctx, asked, nil)
 	if err != nil {
 		return topics
 	}
+	t.spend(t.SmallPrice.cost(usage(asked, reply)))
 	named, _ := window.Titled(topics, reply.Text) // without a good answer they keep their titles
 	return named
 }

@@ -28,7 +28,8 @@ func (t *turn) view(ctx context.Context) (model.Request, error) {
 	}
 	layers := window.Layers{
 		Persona: t.Persona, Skills: t.shelf.Skills(shown), Guides: t.shelf.Guides(shown, t.Window), Project: t.notes(),
-		Tools: t.shelf.Tools(shown), State: hint, Locale: t.session.Locale,
+		Tools: t.shelf.Tools(shown), State: hint, Locale: t.session.Locale, Mode: window.Mode(t.meta.Mode),
+		Recalled: t.recalled, Notes: t.remarks,
 	}
 	if t.meta.Topics > 0 {
 		layers.Tools = append(layers.Tools, window.SearchTopics())
@@ -52,13 +53,14 @@ func (t *turn) view(ctx context.Context) (model.Request, error) {
 // summarised asks the small model for a better summary than the extract, where
 // one is needed. Without an answer that holds, the extract stays.
 func (t *turn) summarised(ctx context.Context, plan window.Plan) window.Plan {
-	if plan.Ask == nil || t.Small == nil {
+	if plan.Ask == nil || t.Small == nil || t.spare() != nil {
 		return plan
 	}
 	reply, err := t.Small.Complete(ctx, *plan.Ask, nil)
 	if err != nil {
 		return plan
 	}
+	t.spend(t.SmallPrice.cost(usage(*plan.Ask, reply)))
 	better, err := plan.Summarised(reply.Text)
 	if err != nil {
 		return plan

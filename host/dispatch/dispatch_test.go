@@ -93,9 +93,11 @@ func TestSameDeliveryAtOnceRunsOnce(t *testing.T) {
 	}
 }
 
-// TestAnotherIntentRunsAgain: the user may order the same thing twice.
+// TestAnotherIntentRunsAgain: the user may order the same thing twice, if they
+// say so.
 func TestAnotherIntentRunsAgain(t *testing.T) {
 	g := newGate(t)
+	g.d.Approver = func(context.Context, Question) bool { return true }
 	c := call("order", `{"item":"pen","count":2}`)
 	again := c
 	again.ID, again.Ordinal = c.ID+"b", 1

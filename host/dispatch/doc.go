@@ -24,11 +24,12 @@
 //	14 recover   by problem code: again, or tell, or stop              recover.go, evidence.go
 //
 // Opinions on the tier are the manifest's risk and rules, what the effect
-// implies, the session's mode, the hooks', the operator's red lines and the
-// skill's own check. None can loosen another one, and what cannot be decided
-// counts as the stricter answer. A call that is refused at the door, in steps 1
-// and 2, is held against the breaker's rules as well. How a call ended badly is
-// told to the hooks, and counted for alerts (alert.go).
+// implies, the session's mode, that the very same was done for the same words of
+// the user, the hooks', the operator's red lines and the skill's own check. None
+// can loosen another one, and what cannot be decided counts as the stricter
+// answer. A call that is refused at the door, in steps 1 and 2, is held against
+// the breaker's rules as well. How a call ended badly is told to the hooks, and
+// counted for alerts (alert.go).
 //
 // Steps 6 and 7 are one transaction, so that neither a claim without its
 // intent nor an intent without its claim can exist. A write that would be

@@ -56,25 +56,41 @@ func (f *flight) watch(ctx context.Context, o host.Outcome) {
 	if o.Problem == nil {
 		return
 	}
-	ctx = context.WithoutCancel(ctx)
+	trouble := host.Trouble{Session: f.call.Session, Call: o.Call, Tool: o.Tool, Problem: o.Problem}
 	if abi.RowOf(o.Problem.Code).Recovery == abi.Stop {
-		f.complain(f.Hooks.Problem(ctx, host.Trouble{Session: f.call.Session, Call: o.Call, Tool: o.Tool, Problem: o.Problem}))
-	}
-	alert := host.Alert{Time: f.Now().UTC(), Session: f.call.Session, Call: o.Call, Tool: o.Tool, Message: o.Problem.Message}
-	if o.Problem.Code == abi.RedLine {
-		alert.Kind, alert.Count = host.AlertRedLine, 1
-		f.complain(f.Hooks.Alert(ctx, alert))
-	}
-	kind := alertKind(o.Problem.Code)
-	if t, due := f.Rates.Observe(kind, alert.Time); due {
-		alert.Kind, alert.Count, alert.Within = kind, t.Count, t.Within
-		f.complain(f.Hooks.Alert(ctx, alert))
+		f.Report(ctx, trouble)
+	} else {
+		f.count(context.WithoutCancel(ctx), trouble)
 	}
 }
 
-func (f *flight) complain(errs []error) {
+// Report tells the hooks of a problem that the user is told of, and counts it
+// for alerts, also for a caller that has gone.
+func (d *Dispatcher) Report(ctx context.Context, t host.Trouble) {
+	ctx = context.WithoutCancel(ctx)
+	d.Complain(t.Session, d.Hooks.Problem(ctx, t))
+	d.count(ctx, t)
+}
+
+// count tells the operator of a problem, where a call was blocked or such ends
+// become frequent.
+func (d *Dispatcher) count(ctx context.Context, t host.Trouble) {
+	alert := host.Alert{Time: d.Now().UTC(), Session: t.Session, Call: t.Call, Tool: t.Tool, Message: t.Problem.Message}
+	if t.Problem.Code == abi.RedLine {
+		alert.Kind, alert.Count = host.AlertRedLine, 1
+		d.Complain(t.Session, d.Hooks.Alert(ctx, alert))
+	}
+	kind := alertKind(t.Problem.Code)
+	if threshold, due := d.Rates.Observe(kind, alert.Time); due {
+		alert.Kind, alert.Count, alert.Within = kind, threshold.Count, threshold.Within
+		d.Complain(t.Session, d.Hooks.Alert(ctx, alert))
+	}
+}
+
+// Complain logs what hooks failed with that nobody waits for.
+func (d *Dispatcher) Complain(session host.SessionRef, errs []error) {
 	for _, err := range errs {
-		f.Log.Warn("an observer failed", "call", f.call.ID, "error", err)
+		d.Log.Warn("a hook failed", "session", session.String(), "error", err)
 	}
 }
 

@@ -89,3 +89,55 @@ func TestTheBreakerLeavesRecordedRunsThatSucceededAlone(t *testing.T) {
 		t.Errorf("the breaker cuts off %d of %d runs that succeeded; at most 1 of 43 may be", tripped, succeeded)
 	}
 }
+
+// airlineWrites are the tools of the recorded airline that change something.
+var airlineWrites = map[string]bool{
+	"book_reservation": true, "cancel_reservation": true, "send_certificate": true, "update_reservation_baggages": true,
+	"update_reservation_flights": true, "update_reservation_passengers": true,
+}
+
+// repeated gives the writes of a recorded run that would be asked for because
+// the very same had succeeded for the same words of the user.
+func repeated(run model.Run) (found []string, writes int) {
+	done := map[string]bool{}
+	var open []string
+	for _, m := range run.Messages {
+		switch m.Role {
+		case "user":
+			clear(done)
+		case "assistant":
+			open = nil
+			for _, c := range m.ToolCalls {
+				meaning := c.Function.Name + " " + (*Dispatcher)(nil).Plain("", c.Function.Arguments)
+				open = append(open, meaning)
+				if airlineWrites[c.Function.Name] {
+					if writes++; done[meaning] {
+						found = append(found, meaning)
+					}
+				}
+			}
+		case "tool":
+			if len(open) > 0 {
+				done[open[0]] = done[open[0]] || !strings.HasPrefix(m.Text(), "Error")
+				open = open[1:]
+			}
+		}
+	}
+	return found, writes
+}
+
+// TestFewRecordedWritesAreSuspicious: a question must be worth asking.
+func TestFewRecordedWritesAreSuspicious(t *testing.T) {
+	questions, writes := 0, 0
+	for _, run := range recordedRuns(t) {
+		found, n := repeated(run)
+		questions, writes = questions+len(found), writes+n
+		for _, f := range found {
+			t.Logf("task %d, trial %d, reward %v: %s", run.TaskID, run.Trial, run.Reward, f)
+		}
+	}
+	t.Logf("%d of %d writes would be asked for because the very same had just succeeded", questions, writes)
+	if writes == 0 || questions > 2 {
+		t.Errorf("%d of %d writes would be asked for; at most 2 may be", questions, writes)
+	}
+}

@@ -28,7 +28,7 @@ type ruling struct {
 // tier asks everybody who has a say. The skill's own check comes last and only
 // for a call that is not refused already: it runs a guest.
 func (f *flight) tier(ctx context.Context) ruling {
-	opinions := []opinion{f.declared(), f.implied(), f.moded()}
+	opinions := []opinion{f.declared(), f.implied(), f.moded(), f.suspected()}
 	opinions = append(opinions, f.guards...)
 	opinions = append(opinions, f.redLines()...)
 	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block {
@@ -118,4 +118,38 @@ func (f *flight) moded() opinion {
 		return opinion{by: "session", tier: abi.HardGate, say: "In this session every change is asked for."}
 	}
 	return opinion{by: "session", tier: abi.Block, say: "In this session nothing may be changed."}
+}
+
+// gaveText bounds how much of an earlier result a question shows, in bytes.
+const gaveText = 400
+
+// suspected is that of a write which has succeeded before, to the letter, for
+// the same words of the user: the model may have lost track of what it did, so
+// the user is asked, with what the earlier one gave.
+func (f *flight) suspected() opinion {
+	if f.call.Ordinal == 0 || f.entry.Tool.Effect != abi.Write {
+		return opinion{by: "repetition"}
+	}
+	say := "The very same was done for this request already."
+	if gave := f.gaveBefore(); gave != "" {
+		say += " It gave: " + gave
+	}
+	return opinion{by: "repetition", tier: abi.HardGate, say: say}
+}
+
+// gaveBefore gives the result of the last call that did the very same, where
+// the history has it.
+func (f *flight) gaveBefore() string {
+	if len(f.targets) == 0 || f.env.Last == nil {
+		return ""
+	}
+	last, err := f.env.Last(f.entry.Tool.Name, f.targets[0])
+	if err != nil || last == nil {
+		return ""
+	}
+	args, err := host.Canonical(last.Args)
+	if err != nil || f.entry.Tool.Name+"\n"+string(args) != f.meaning {
+		return ""
+	}
+	return cut(string(last.Data), gaveText)
 }

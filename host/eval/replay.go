@@ -142,7 +142,7 @@ func (cfg Config) playInto(ctx context.Context, tenant host.TenantID, c Case, r 
 func (cfg Config) talk(ctx context.Context, ref host.SessionRef, c Case, r *Result) {
 	recorded := resultsOf(c.Messages)
 	r.Calls = len(recorded)
-	a := agent.New(agent.Config{Store: cfg.Store, Releases: cfg.Releases, Dispatch: cfg.Dispatch, Model: model.NewReplay(c.Messages)})
+	a := agent.New(agent.Config{Store: cfg.Store, Releases: cfg.Releases, Dispatch: cfg.Dispatch, Model: model.NewReplay(c.Messages), Limits: unbounded})
 	next := 0
 	for turn, text := range answered(c.Messages) {
 		in := agent.Input{ID: host.InputID(fmt.Sprintf("%s/%d", c.Name, turn)), Text: text}
@@ -163,6 +163,11 @@ func (cfg Config) talk(ctx context.Context, ref host.SessionRef, c Case, r *Resu
 	if next < len(recorded) {
 		r.fault("only %d of %d recorded calls were made", next, len(recorded))
 	}
+}
+
+// unbounded are the limits of what was recorded without any.
+func unbounded(host.TenantID) agent.Limits {
+	return agent.Limits{Task: host.NoBound(), Session: host.NoBound(), Live: host.NoBound()}
 }
 
 // endsInResult reports whether a turn that made all recorded calls failed only

@@ -10,8 +10,9 @@
 // authentication yet, so the server listens on loopback addresses only and
 // believes the headers; authentication will set what they say now.
 //
-//	POST /v1/sessions                    {"locale":"zh-CN","live":"…"}, both optional -> 201 {"session":"…"}
+//	POST /v1/sessions                    {"locale":"zh-CN","live":"…","mode":"suggest"}, all optional -> 201 {"session":"…"}
 //	POST /v1/sessions/{session}/turns    {"id":"…","text":"…"}, id optional -> events, or the answer
+//	POST /v1/sessions/{session}/mode     {"mode":"auto"|"suggest"|"never"}, from the next turn on -> 200; 409 while a turn runs
 //	POST /v1/sessions/{session}/clear    {}: the model forgets what was said; 409 while a turn runs
 //	POST /v1/lives/{live}/start          {"detail":{…}}, optional: the live begins, for the caller's tenant
 //	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing

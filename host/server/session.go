@@ -30,6 +30,7 @@ type sessionValue struct {
 	Created time.Time   `json:"created"`
 	Live    host.LiveID `json:"live,omitempty"`
 	Locale  string      `json:"locale,omitempty"`
+	Mode    host.Mode   `json:"mode,omitempty"` // that it begins with
 }
 
 // postSession makes a session and stores it, so that every replica knows it.
@@ -41,6 +42,7 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request) *refusal {
 	var body struct {
 		Locale string `json:"locale"`
 		Live   string `json:"live"`
+		Mode   string `json:"mode"`
 	}
 	if refused := decode(r, &body); refused != nil {
 		return refused
@@ -50,8 +52,11 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request) *refusal {
 			return refused
 		}
 	}
+	if problem := agent.ValidMode(host.Mode(body.Mode)); problem != nil {
+		return refuse(problem)
+	}
 	ref.Session = host.SessionID(host.NewID("session_"))
-	value := sessionValue{Created: s.Now().UTC(), Live: host.LiveID(body.Live), Locale: body.Locale}
+	value := sessionValue{Created: s.Now().UTC(), Live: host.LiveID(body.Live), Locale: body.Locale, Mode: host.Mode(body.Mode)}
 	if err := s.Agent.Store.SaveState(r.Context(), ref, state.Change{Key: keySession, Data: encode(value)}); err != nil {
 		return failed(err)
 	}
@@ -84,7 +89,30 @@ func (s *Server) findSession(r *http.Request) (agent.Session, *refusal) {
 	if err := json.Unmarshal(stored.Data, &value); err != nil {
 		return agent.Session{}, refuse(abi.NewProblem(abi.StoreFailure, "session %s cannot be read", ref.Session)).because(err)
 	}
-	return agent.Session{Ref: ref, Live: value.Live, Locale: value.Locale}, nil
+	return agent.Session{Ref: ref, Live: value.Live, Locale: value.Locale, Mode: value.Mode}, nil
+}
+
+// postMode says how much the session's user lets the assistant do by itself,
+// from the next turn on.
+func (s *Server) postMode(w http.ResponseWriter, r *http.Request) *refusal {
+	var body struct {
+		Mode string `json:"mode"`
+	}
+	if refused := decode(r, &body); refused != nil {
+		return refused
+	}
+	session, refused := s.findSession(r)
+	if refused != nil {
+		return refused
+	}
+	if err := s.Agent.SetMode(r.Context(), session, host.Mode(body.Mode)); err != nil {
+		return failed(err).to(session.Locale)
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Session host.SessionID `json:"session"`
+		Mode    string         `json:"mode"`
+	}{session.Ref.Session, body.Mode})
+	return nil
 }
 
 // postClear ends the session's short-term memory.
