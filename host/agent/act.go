@@ -71,7 +71,7 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 }
 
 func resultOf(c model.Call, o host.Outcome) model.Message {
-	m := model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
+	m := model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o), Approval: o.Approval}
 	if o.Blob != nil {
 		m.Blob, m.Text = o.Blob.ID, window.ResultIn(o, o.Blob.ID)
 	}
@@ -112,6 +112,8 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 		Tool: c.call.Tool, Args: c.call.Args, CutOff: c.call.CutOff, Input: t.input.Ordinal, Ordinal: t.successes(c), Timeout: t.Timeout,
 	}
 	call.Recent, call.Round, call.Trips = t.recent(c), t.round(c), t.trips(c)
+	call.Approval, call.Resumed = t.approvalOf(c)
+	call.Serves = t.input.Serves
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
 	}

@@ -112,6 +112,8 @@ type Session struct {
 type Input struct {
 	ID   host.InputID
 	Text string
+
+	question *state.Approval // whose answer it is; nil for the user's words
 }
 
 // A Reason says why a turn ended.
@@ -132,6 +134,7 @@ type Answer struct {
 	Steps    int            `json:"steps"` // answers of the model, this run
 	Outcomes []host.Outcome `json:"-"`     // of this run, in the order of the calls; the audit log has them all
 	Usage    model.Usage    `json:"usage"`
+	Pending  []ApprovalRef  `json:"pending,omitempty"`  // questions of the turn that wait for a person
 	Repeated bool           `json:"repeated,omitempty"` // the input had been answered before; nothing ran
 }
 
@@ -157,9 +160,7 @@ func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Even
 		return Answer{}, err
 	}
 	if t.input.Answer != nil {
-		answer := *t.input.Answer
-		answer.Repeated = true
-		return answer, nil
+		return t.again(ctx)
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnStart, Text: in.Text})
 	for _, problem := range t.untold {
@@ -175,6 +176,9 @@ func validInput(s Session, in Input) *abi.Problem {
 	}
 	if err := (host.SessionRef{Tenant: "-", User: "-", Session: host.SessionID(in.ID)}).Valid(); err != nil {
 		return abi.NewProblem(abi.BadValue, "the input's id cannot be used: give 1 to %d printable bytes", host.MaxIDBytes)
+	}
+	if isAnswer(in.ID) && in.question == nil {
+		return abi.NewProblem(abi.BadValue, "the input's id cannot be used: those that begin with %s are answers to questions", answerPrefix)
 	}
 	if in.Text == "" || len(in.Text) > MaxInputBytes {
 		return abi.NewProblem(abi.InputLimit, "the input has %d bytes; give 1 to %d", len(in.Text), MaxInputBytes)
@@ -302,6 +306,9 @@ func (t *turn) end(ctx context.Context, reason Reason) (Answer, error) {
 	}
 	t.answer.Text = t.messages[len(t.messages)-1].Text
 	topics, err := t.cutTopics(ctx)
+	if err == nil {
+		t.answer.Pending, err = stillOpen(ctx, t.Store, t.ref, t.waiting())
+	}
 	if err == nil {
 		err = t.finish(ctx, topics...)
 	}

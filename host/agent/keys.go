@@ -52,6 +52,7 @@ type inputValue struct {
 	Ordinal int     `json:"ordinal"`          // from 1
 	Message int     `json:"message"`          // index of the user's message
 	Digest  string  `json:"digest,omitempty"` // of the words as they were delivered; stored ones may have more
+	Serves  int     `json:"serves,omitempty"` // ordinal of the user's own input that an answer to a question serves
 	Answer  *Answer `json:"answer,omitempty"`
 }
 

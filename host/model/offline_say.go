@@ -15,7 +15,7 @@ type speaker struct{ zh bool }
 // where it has no letters, the locale.
 func speakTo(req Request) speaker {
 	for i := len(req.Messages) - 1; i >= 0; i-- {
-		if m := req.Messages[i]; m.Role == RoleUser {
+		if m := req.Messages[i]; m.Role == RoleUser && !m.ByHost {
 			if hasHan(m.Text) {
 				return speaker{zh: true}
 			}
@@ -155,4 +155,9 @@ func ended(text string, zh bool) string {
 		return text + "。"
 	}
 	return text + "."
+}
+
+// noted answers what the host tells: that something will not be done.
+func (s speaker) noted() string {
+	return s.pick("All right, that was not done. What else can I do?", "好的，这一步没有执行。还需要我做什么？")
 }
