@@ -177,6 +177,8 @@ func progressLine(r abi.ProgressReport) string {
 
 func outcomeLine(o host.Outcome) string {
 	switch {
+	case o.Status == host.Pending && o.Approval != "":
+		return fmt.Sprintf("waits for confirmation (%s)", o.Approval) // what is asked stands below the answer
 	case o.Problem != nil:
 		return string(o.Status) + " " + o.Problem.Error()
 	case o.Replayed:

@@ -128,6 +128,9 @@ func (s speaker) head(t Tool) string {
 
 // problem tells what went wrong and what to do now.
 func (s speaker) problem(p *abi.Problem, t Tool) string {
+	if p.Code == abi.PendingApproval { // its words are about what the model does meanwhile
+		return s.pick("%s waits until it is confirmed.", "%s 正在等待确认。", t.Name)
+	}
 	message := p.Message
 	if row := abi.RowOf(p.Code); s.zh && !hasHan(message) {
 		message = row.UserZH + message
