@@ -19,7 +19,7 @@ type Call struct {
 	Args    string // as the model sent them: JSON, if it did well
 	CutOff  bool   // the model's output ended inside the arguments
 	Input   int    // ordinal of the user input that the call serves, from 1
-	Ordinal int    // earlier successes of the same tool and arguments for that input
+	Ordinal int    // earlier successes of the same tool and arguments for that input, or for what it serves
 
 	// Recent are the session's calls with a result before the model's answer
 	// that asks for this one, oldest first; the last few are looked at. Round is
@@ -36,7 +36,7 @@ type Call struct {
 	Approval ApprovalID
 
 	// Serves is the ordinal of the user's own input that the call serves where
-	// Input is an answer to a question; 0 means Input.
+	// Input is an answer to a question; 0 means Input. Ordinal counts since then.
 	Serves int
 
 	// Budgets are those of the turn, the task, the session and the live, as far

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,6 +51,7 @@ func (g grantView) line(s speaker) string {
 func (a *approvals) grantCommand() *cobra.Command {
 	g := state.StandingGrant{MaxTier: abi.HardGate}
 	var lasts time.Duration
+	var by string
 	c := &cobra.Command{
 		Use: "grant SKILL.TOOL", Short: "Confirm calls of a tool ahead, while a condition holds", Args: cobra.ExactArgs(1),
 		Long: `Grant lets calls of one tool run that would wait for a person, in one session or, with an end, in
@@ -59,7 +61,7 @@ higher tier than --max-tier, and nothing that is blocked.`,
 		Example: `  sluice approvals grant shop.pricing.set_price --when "args.price >= 50" --session s1
   sluice approvals grant shop.pricing.set_price --user mia --lasts 2h`,
 		RunE: func(c *cobra.Command, args []string) error {
-			g.Tenant, g.User, g.GrantedBy, g.Tool = a.tenant, a.user, a.user, args[0]
+			g.Tenant, g.User, g.GrantedBy, g.Tool = a.tenant, a.user, host.UserID(cmp.Or(by, string(a.user))), args[0]
 			if !strings.Contains(g.Tool, ".") {
 				return fmt.Errorf("%w: name the tool with its skill, such as shop.pricing.%s", errUsage, g.Tool)
 			}
@@ -69,6 +71,7 @@ higher tier than --max-tier, and nothing that is blocked.`,
 	c.Flags().StringVar((*string)(&g.Session), "session", "", "the session (default: all of the user's, which needs --lasts)")
 	c.Flags().StringVar(&g.Condition, "when", "", "the condition (default: none)")
 	c.Flags().StringVar((*string)(&g.MaxTier), "max-tier", string(abi.HardGate), "the highest tier that it covers")
+	c.Flags().StringVar(&by, "by", "", "who grants it (default: the user)")
 	c.Flags().DurationVar(&lasts, "lasts", 0, "how long it lasts (default: until it is revoked)")
 	return c
 }

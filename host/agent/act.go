@@ -150,7 +150,7 @@ func (t *turn) callID(c openCall) host.CallID {
 }
 
 // successes counts how often calls that mean the same have succeeded for this
-// input before the message that c stands in, however the model wrote them. The
+// input, and what was done before for the user's words that it serves, before the message that c stands in, however the model wrote them. The
 // same write twice in one message has one key and so runs once.
 func (t *turn) successes(c openCall) int {
 	meaning := t.Dispatch.Meaning(t.catalog, c.call.Tool, c.call.Args)
@@ -158,7 +158,7 @@ func (t *turn) successes(c openCall) int {
 		return 0
 	}
 	count := 0
-	for i := t.input.Message; i < c.message; i++ {
+	for i := t.input.begins(); i < c.message; i++ {
 		for index, earlier := range t.at(i).Calls {
 			if t.succeeded(i, index) && t.Dispatch.Meaning(t.catalog, earlier.Tool, earlier.Args) == meaning {
 				count++

@@ -160,7 +160,7 @@ func (t *turn) hearAnswer(question state.Approval) error {
 	if err != nil {
 		return err
 	}
-	t.input.Serves = asked.Serves
+	t.input.Serves, t.input.Since = asked.Serves, t.messageOf(asked.Serves)
 	if question.Status == state.ApprovalUsed {
 		return host.Fail("agent.Continue", abi.NewProblem(abi.Conflict, "question %s was approved, and call %s has run with it", question.ID, question.UsedBy).
 			WithHint("there is nothing to go on with"), nil)
@@ -170,6 +170,21 @@ func (t *turn) hearAnswer(question state.Approval) error {
 		t.say(model.Message{Role: model.RoleAssistant, ByHost: true, Calls: []model.Call{{ID: string(question.ID), Tool: asked.Tool, Args: string(asked.Args)}}})
 	}
 	return nil
+}
+
+// messageOf gives the index of an earlier input's message: each has one of the
+// user's role. For one that is not at hand it is the oldest message.
+func (t *turn) messageOf(ordinal int) int {
+	at := t.input.Ordinal
+	for i := t.input.Message - 1; i >= t.first; i-- {
+		if t.at(i).Role == model.RoleUser {
+			at--
+		}
+		if at == ordinal {
+			return i
+		}
+	}
+	return t.first
 }
 
 // maxShownArgs bounds the arguments that the model is reminded of, in bytes:

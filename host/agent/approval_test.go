@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -371,6 +373,57 @@ func (s *crashSite) lastID(t *testing.T) host.ApprovalID {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	return list[0].ID
+}
+
+// A write that the model repeats when it goes on after an answer is counted
+// since the user's own words, so that the gate sees that it was done before.
+func TestAWriteIsCountedSinceTheUsersOwnWords(t *testing.T) {
+	h := manyHouse(t, ordering(t, orderPens, orderCap))
+	pens := h.mustTurn("1", "order pens and a cap").Pending[0]
+	h.decide(pens, true, "")
+	again := true
+	h.agent.Model = asked(func(context.Context, model.Request) (model.Reply, error) {
+		if again {
+			again = false
+			return calls(orderCap)()
+		}
+		return says("All is ordered.")()
+	})
+	repeated := h.goOn(pens).Outcomes[1]
+	records, err := h.store.Records(t.Context(), session.Ref.Tenant, state.RecordFilter{Kinds: []host.RecordKind{host.RecordIntent}, Call: repeated.Call})
+	if err != nil || len(records) != 1 || !strings.Contains(string(records[0].Detail), `"ordinal":1`) {
+		t.Errorf("on record is %+v, %v", records, err)
+	}
+}
+
+// Of many replicas that go on with one answer at once, one runs the call, and
+// all give its end.
+func TestManyWhoGoOnWithOneAnswerRunItOnce(t *testing.T) {
+	set := manySet(t)
+	dsn := filepath.Join(t.TempDir(), "store.db")
+	first := newReplica(t, dsn, "first", set, state.Options{})
+	first.agent.Model = ordering(t, orderPens)
+	pens := first.mustTurn("1", "order pens").Pending[0]
+	first.decide(pens, true, "")
+	var wait sync.WaitGroup
+	var fresh atomic.Int64
+	for range 4 {
+		h := newReplica(t, dsn, "other", set, state.Options{})
+		h.agent.Model, h.agent.Wait = ordering(t), time.Minute
+		wait.Go(func() {
+			answer, err := h.agent.Continue(context.Background(), session, pens.ID, nil)
+			if err != nil || !strings.Contains(answer.Text, "It is done") {
+				t.Errorf("it ended with %+v, %v", answer, err)
+			}
+			if !answer.Repeated {
+				fresh.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if first.wantTotals(map[string]string{"pen": "20"}); fresh.Load() != 1 {
+		t.Errorf("%d of them ran it", fresh.Load())
+	}
 }
 
 func TestResumeGoesOnWithAnAnswerThatWasBrokenOff(t *testing.T) {

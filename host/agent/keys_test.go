@@ -57,7 +57,7 @@ func goldenValues() []goldenValue {
 		golden("message-result", messageForm(), model.Message{Role: model.RoleTool, Text: `{"price":89}`, CallID: "c0", Tool: "set_price", OK: true, Blob: "blob_1"}),
 		golden("message-pending", messageForm(), model.Message{Role: model.RoleTool, Text: "wait", CallID: "c0", Tool: "set_price", Code: abi.PendingApproval, Approval: "ask_1"}).since(1),
 		golden("message-host", messageForm(), model.Message{Role: model.RoleUser, Text: "[From the host] yes", ByHost: true}).since(1),
-		golden("input-serves", inputForm(), inputValue{Ordinal: 3, Message: 7, Digest: "sha256:00", Serves: 2, Answer: &Answer{Text: "It waits.", Reason: Answered,
+		golden("input-serves", inputForm(), inputValue{Ordinal: 3, Message: 7, Digest: "sha256:00", Serves: 2, Since: 5, Answer: &Answer{Text: "It waits.", Reason: Answered,
 			Pending: []ApprovalRef{{ID: "ask_1", Tool: "shop.pricing.set_price", Args: json.RawMessage(`{"price":1}`), Says: []string{"so cheap"}, Digest: "00"}}}}).since(1),
 		golden("input", inputForm(), inputValue{Ordinal: 2, Message: 5}),
 		golden("input-digest", inputForm(), inputValue{Ordinal: 2, Message: 5, Digest: "sha256:00"}).since(1),

@@ -111,6 +111,27 @@ func TestH30AnApprovalRunsOneCallOnceAndTheSameCallAgainAfterACrash(t *testing.T
 	}
 }
 
+// Where the tier is milder by the time that the answer comes, the approval is
+// used up all the same.
+func TestAnApprovedCallThatNeedsNoYesAnyMoreUsesItUp(t *testing.T) {
+	g := asksFor(t)
+	c := call("order", `{"item":"pen","count":2}`)
+	c.Mode = host.ModeSuggest
+	a := g.pend(c)
+	run := again(c)
+	run.Approval = a.ID
+	if o := g.run(run); o.OK() {
+		t.Error("it ran without its answer")
+	}
+	g.answer(a, true, "")
+	if o := g.run(run); !o.OK() || o.Tier != abi.SoftGate || g.question(a.ID).UsedBy != run.ID {
+		t.Fatalf("it ended with %+v %v", o, o.Problem)
+	}
+	other := again(c)
+	other.Approval = a.ID
+	wantProblem(t, g.run(other), host.Failed, abi.Conflict)
+}
+
 // H19, P28: whatever changes about the call, the old approval is not for it.
 func TestH19ChangedArgumentsUnderAnOldApprovalDoNotRun(t *testing.T) {
 	g := asksFor(t)

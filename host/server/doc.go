@@ -55,8 +55,9 @@
 // questions with their ids, tools, arguments and digests. An answer names the
 // digest of what was seen; it is stored, and the turn that goes on with it is
 // streamed like any other. Delivered again it changes nothing, and gives the
-// stored end. Whether it came too late, or says otherwise than an earlier one,
-// the answer's turn or the refusal tells.
+// stored end. While a turn of the session runs it is 409: the answer is kept, and
+// the same request goes on with it later. Whether it came too late, or says
+// otherwise than an earlier one, the refusal or the turn tells.
 //
 // An upload is kept for its session as a blob, up to Config.UploadBytes. Its id
 // may be named in a turn, and skills that may read blobs find it by that. The
