@@ -150,8 +150,9 @@ func (t *turn) callID(c openCall) host.CallID {
 }
 
 // successes counts how often calls that mean the same have succeeded for this
-// input, and what was done before for the user's words that it serves, before the message that c stands in, however the model wrote them. The
-// same write twice in one message has one key and so runs once.
+// input, and before it for the user's words that it serves, until the message
+// that c stands in, however the model wrote them. The same write twice in one
+// message has one key and so runs once.
 func (t *turn) successes(c openCall) int {
 	meaning := t.Dispatch.Meaning(t.catalog, c.call.Tool, c.call.Args)
 	if meaning == "" {

@@ -140,16 +140,27 @@ func (a *Agent) Continue(ctx context.Context, s Session, id host.ApprovalID, on 
 		return Answer{}, host.Fail("agent.Continue", abi.NewProblem(abi.Conflict, "nobody has answered question %s", id).WithHint("approve or reject it first"), nil)
 	}
 	in := Input{ID: host.InputID(answerPrefix + id), Text: string(id), question: &question}
-	overview, err := Show(ctx, a.Store, s.Ref)
-	if err != nil {
+	if err := a.finishOther(ctx, s, in.ID, on); err != nil {
 		return Answer{}, err
 	}
-	if overview.Active != "" && overview.Active != in.ID {
-		if _, err := a.Resume(ctx, s, on); err != nil && host.ProblemOf(err).Code != abi.NotFound { // it may be over by now
-			return Answer{}, err
-		}
-	}
 	return a.Turn(ctx, s, in, on)
+}
+
+// finishOther finishes a turn that was broken off, so that an input which is
+// new does not supersede it.
+func (a *Agent) finishOther(ctx context.Context, s Session, id host.InputID, on func(host.Event)) error {
+	values, err := a.Store.LoadState(ctx, s.Ref, keySession, inputKey(id))
+	if err != nil {
+		return err
+	}
+	meta, _, err := read(sessionForm(), values, keySession)
+	if _, heard := values[inputKey(id)]; err != nil || heard || meta.Active == "" {
+		return err
+	}
+	if _, err := a.Resume(ctx, s, on); err != nil && host.ProblemOf(err).Code != abi.NotFound { // it may be over by now
+		return err
+	}
+	return nil
 }
 
 // hearAnswer says what a person answered, in the host's words, and for a yes
