@@ -177,8 +177,8 @@ func progressLine(r abi.ProgressReport) string {
 
 func outcomeLine(o host.Outcome) string {
 	switch {
-	case o.Status == host.Pending && o.Approval != "":
-		return fmt.Sprintf("waits for confirmation (%s)", o.Approval) // what is asked stands below the answer
+	case o.Status == host.Pending && o.Problem != nil:
+		return fmt.Sprintf("%s %d: %s", o.Status, o.Problem.Code, o.Problem.Message) // its hint is the model's
 	case o.Problem != nil:
 		return string(o.Status) + " " + o.Problem.Error()
 	case o.Replayed:
