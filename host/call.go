@@ -19,7 +19,7 @@ type Call struct {
 	Args    string // as the model sent them: JSON, if it did well
 	CutOff  bool   // the model's output ended inside the arguments
 	Input   int    // ordinal of the user input that the call serves, from 1
-	Ordinal int    // earlier successes of the same tool and arguments for that input
+	Ordinal int    // earlier successes of the same tool and arguments for that input, or for what it serves
 
 	// Recent are the session's calls with a result before the model's answer
 	// that asks for this one, oldest first; the last few are looked at. Round is
@@ -29,6 +29,15 @@ type Call struct {
 	Round   int
 	Trips   int
 	Resumed bool
+
+	// Approval is the question because of whose answer the host makes the call
+	// by itself; empty for a model's. It then runs with that approval or, if it
+	// is still the call that was asked about, not at all.
+	Approval ApprovalID
+
+	// Serves is the ordinal of the user's own input that the call serves where
+	// Input is an answer to a question; 0 means Input. Ordinal counts since then.
+	Serves int
 
 	// Budgets are those of the turn, the task, the session and the live, as far
 	// as there are bounds: a call that is more than one of them has left is
@@ -105,6 +114,7 @@ type Outcome struct {
 	Preview  string          `json:"preview,omitempty"`
 	Problem  *abi.Problem    `json:"problem,omitempty"`
 	Key      Key             `json:"key,omitempty"`
+	Approval ApprovalID      `json:"approval,omitempty"` // the question that it waits for, or ran with
 	Attempts int             `json:"attempts,omitempty"`
 	Repairs  []string        `json:"repairs,omitempty"`  // what the host mended in the arguments
 	Replayed bool            `json:"replayed,omitempty"` // the stored outcome of an earlier delivery

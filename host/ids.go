@@ -22,6 +22,8 @@ type (
 	InputID   string // one delivery of one user input; a redelivery has the same
 	CallID    string // one invocation of one tool
 	Key       string // the idempotency key of one write: a UUID
+
+	ApprovalID string // one question to a person about one exact call
 )
 
 // A Fence is the number of one lease on a session: the right to run its turns.

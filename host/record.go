@@ -21,6 +21,10 @@ const (
 	RecordEvent     RecordKind = "event"     // the business told something, such as a live's start
 	RecordHook      RecordKind = "hook"      // a hook said something about a question to the model, or its answer
 	RecordState     RecordKind = "state"     // the session's state was changed outside of its calls
+	RecordQuestion  RecordKind = "question"  // a person was asked whether the call may run
+	RecordAnswer    RecordKind = "answer"    // a person said so, or not, or took the question back
+	RecordApproved  RecordKind = "approved"  // the call runs with a person's yes
+	RecordGrant     RecordKind = "grant"     // a standing permission was given or revoked
 )
 
 // A Record is one entry of the audit log. Seq and Time are given by the store.

@@ -78,14 +78,12 @@ func (l *loader) policy() *Policy {
 		l.fail(place{line: l.root.line}, "", "cannot be read: %v", err)
 		return nil
 	}
-	open := &shape{form: mapForm} // what differs from tool to tool
-	lang, err := newLanguage(l.shapes, open, open, open, policyOptions()...)
+	lang, open, err := openLanguage(l.shapes)
 	if err != nil {
 		l.fail(place{line: l.root.line}, "", "the expressions' language cannot be made: %v", err)
 		return nil
 	}
-	lang.words = append(lang.words, varTool, varSkill, funcCount)
-	p := &Policy{tool: &Tool{argShape: open, factShape: open, stateShape: open}}
+	p := &Policy{tool: open}
 	for i, d := range declared.Lines {
 		line := redLine{name: d.Name, tools: d.Tools, tier: d.Tier}
 		if slices.ContainsFunc(p.lines, func(other redLine) bool { return other.name == d.Name }) {
@@ -105,6 +103,15 @@ func (l *loader) policy() *Policy {
 		p.lines = append(p.lines, line)
 	}
 	return p
+}
+
+// openLanguage is the language of expressions about any tool's calls, and a
+// tool that gives them their variables.
+func openLanguage(objects *shapes) (language, *Tool, error) {
+	open := &shape{form: mapForm} // what differs from tool to tool
+	lang, err := newLanguage(objects, open, open, open, policyOptions()...)
+	lang.words = append(lang.words, varTool, varSkill, funcCount)
+	return lang, &Tool{argShape: open, factShape: open, stateShape: open}, err
 }
 
 // policyOptions are what a policy's expressions have beyond a manifest's.

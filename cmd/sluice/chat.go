@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,8 @@ The conversation is stored: the same --session goes on where it stopped. The lin
 model forget what was said; the line /mode WORD, like --mode, says how much the assistant may do by
 itself: auto (what is within the rules), suggest (each change is asked for) or never (no change).
 Files of the session are read where a line names them as @path.
+What a person must confirm is shown after the answer; it is answered in another terminal with
+sluice approvals, and the chat goes on by itself.
 End it with Ctrl-D.`,
 		Example: `  sluice chat --registry ./registry.git
   echo "把 1001 改到 89 元" | sluice chat --registry ./registry.git --locale zh-CN
@@ -90,7 +93,9 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 
 // talk reads inputs line by line until the end or an interruption.
 func (p *program) talk(ctx context.Context, a *agent.Agent, session agent.Session) error {
-	for line, err := range lines(ctx, p.stdin, p.prompt) {
+	w := &waiting{program: p, agent: a, session: session}
+	w.begin(ctx)
+	for line, err := range lines(ctx, p.stdin, p.prompt, func() { w.look(ctx) }) {
 		if err != nil {
 			return err
 		}
@@ -122,13 +127,30 @@ func (p *program) talk(ctx context.Context, a *agent.Agent, session agent.Sessio
 			p.tell(err)
 			continue
 		}
-		if p.json {
-			p.print(map[string]any{"answer": answer})
-		} else {
-			fmt.Fprintln(p.stdout)
-		}
+		p.showAnswer(answer, session.Locale)
+		w.expect(answer.Pending)
 	}
 	return nil
+}
+
+// showAnswer prints the end of a turn, whose text was shown as it came, and
+// what of it waits for a person.
+func (p *program) showAnswer(answer agent.Answer, locale string) {
+	if p.json {
+		p.print(map[string]any{"answer": answer})
+		return
+	}
+	if answer.Repeated {
+		fmt.Fprint(p.stdout, answer.Text)
+	}
+	fmt.Fprintln(p.stdout)
+	p.showPending(answer.Pending, locale)
+}
+
+func (p *program) showPending(refs []agent.ApprovalRef, locale string) {
+	for _, ref := range refs {
+		fmt.Fprint(p.stdout, speakIn(locale).pending(ref))
+	}
 }
 
 // prompt asks for input where a person is typing.
@@ -175,6 +197,8 @@ func progressLine(r abi.ProgressReport) string {
 
 func outcomeLine(o host.Outcome) string {
 	switch {
+	case o.Status == host.Pending && o.Problem != nil:
+		return fmt.Sprintf("%s %d: %s", o.Status, o.Problem.Code, o.Problem.Message) // its hint is the model's
 	case o.Problem != nil:
 		return string(o.Status) + " " + o.Problem.Error()
 	case o.Replayed:
@@ -188,10 +212,14 @@ func outcomeLine(o host.Outcome) string {
 // maxLine bounds one line of input.
 const maxLine = agent.MaxInputBytes
 
+// lookEvery is how often a chat that waits for input looks for answers that
+// were given elsewhere.
+const lookEvery = time.Second
+
 // lines gives the lines of r as they come; asking for the next one calls
-// prompt first. A cancelled context ends the waiting, though the reader itself
+// prompt first, and waiting for it idle, again and again. A cancelled context ends the waiting, though the reader itself
 // cannot be stopped.
-func lines(ctx context.Context, r io.Reader, prompt func()) func(func(string, error) bool) {
+func lines(ctx context.Context, r io.Reader, prompt, idle func()) func(func(string, error) bool) {
 	return func(yield func(string, error) bool) {
 		type read struct {
 			text string
@@ -214,18 +242,26 @@ func lines(ctx context.Context, r io.Reader, prompt func()) func(func(string, er
 				incoming <- read{text: scanner.Text()}
 			}
 		}()
-		for {
-			prompt()
-			select {
-			case ask <- struct{}{}:
-			case <-ctx.Done():
-				return
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for asked := false; ; {
+			if !asked {
+				prompt()
+				select {
+				case ask <- struct{}{}:
+					asked = true
+				case <-ctx.Done():
+					return
+				}
 			}
 			select {
 			case in, ok := <-incoming:
 				if !ok || !yield(in.text, in.err) || in.err != nil {
 					return
 				}
+				asked = false
+			case <-tick.C:
+				idle()
 			case <-ctx.Done():
 				yield("", ctx.Err())
 				return

@@ -67,7 +67,7 @@ func TestScripts(t *testing.T) {
 			}
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Setenv("SLUICE_STORE", mariadb.Database(t))
 		}},
 	})
@@ -104,6 +104,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// first PREFIX_ID FILE puts the first id of a file that begins with PREFIX_ into
+// the variable.
+func first(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: first PREFIX_ID FILE")
+	}
+	prefix := strings.TrimSuffix(args[0], "ID")
+	id := regexp.MustCompile(prefix + `[0-9a-f]+`).FindString(ts.ReadFile(args[1]))
+	if id == "" {
+		ts.Fatalf("%s has no %s", args[1], prefix)
+	}
+	ts.Setenv(args[0], id)
 }
 
 func goEnv(t *testing.T, name string) string {

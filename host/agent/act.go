@@ -75,7 +75,7 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 }
 
 func resultOf(c model.Call, o host.Outcome) model.Message {
-	m := model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o)}
+	m := model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o), Approval: o.Approval}
 	if o.Blob != nil {
 		m.Blob, m.Text = o.Blob.ID, window.ResultIn(o, o.Blob.ID)
 	}
@@ -117,6 +117,8 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 	}
 	call.Recent, call.Round, call.Trips = t.recent(c), t.round(c), t.trips(c)
 	call.Budgets, call.Mode = t.budgetsOf(c), t.meta.Mode
+	call.Approval, call.Resumed = t.approvalOf(c)
+	call.Serves = t.input.Serves
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
 	}
@@ -153,15 +155,16 @@ func (t *turn) callID(c openCall) host.CallID {
 }
 
 // successes counts how often calls that mean the same have succeeded for this
-// input before the message that c stands in, however the model wrote them. The
-// same write twice in one message has one key and so runs once.
+// input, and before it for the user's words that it serves, until the message
+// that c stands in, however the model wrote them. The same write twice in one
+// message has one key and so runs once.
 func (t *turn) successes(c openCall) int {
 	meaning := t.Dispatch.Meaning(t.catalog, c.call.Tool, c.call.Args)
 	if meaning == "" {
 		return 0
 	}
 	count := 0
-	for i := t.input.Message; i < c.message; i++ {
+	for i := t.input.begins(); i < c.message; i++ {
 		for index, earlier := range t.at(i).Calls {
 			if t.succeeded(i, index) && t.Dispatch.Meaning(t.catalog, earlier.Tool, earlier.Args) == meaning {
 				count++

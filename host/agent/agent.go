@@ -122,6 +122,8 @@ type Input struct {
 	// Limit bounds what the task may use, if it is a part of another one: what
 	// that one has left, by host.Budget.Child. It never gives more than Limits.
 	Limit *host.Amount
+
+	question *state.Approval // whose answer it is; nil for the user's words
 }
 
 // A Reason says why a turn ended.
@@ -144,6 +146,7 @@ type Answer struct {
 	Steps    int            `json:"steps"` // answers of the model, this run
 	Outcomes []host.Outcome `json:"-"`     // of this run, in the order of the calls; the audit log has them all
 	Usage    model.Usage    `json:"usage"`
+	Pending  []ApprovalRef  `json:"pending,omitempty"`  // questions of the turn that wait for a person
 	Repeated bool           `json:"repeated,omitempty"` // the input had been answered before; nothing ran
 }
 
@@ -170,9 +173,7 @@ func (a *Agent) Turn(ctx context.Context, s Session, in Input, on func(host.Even
 		return Answer{}, t.reason(err)
 	}
 	if t.input.Answer != nil {
-		answer := *t.input.Answer
-		answer.Repeated = true
-		return answer, nil
+		return t.again(ctx)
 	}
 	t.sink.emit(host.Event{Kind: host.EventTurnStart, Text: in.Text})
 	for _, problem := range t.untold {
@@ -194,6 +195,9 @@ func validInput(s Session, in Input) *abi.Problem {
 	}
 	if problem := ValidMode(s.Mode); problem != nil {
 		return problem
+	}
+	if isAnswer(in.ID) && in.question == nil {
+		return abi.NewProblem(abi.BadValue, "the input's id cannot be used: those that begin with %s are answers to questions", answerPrefix)
 	}
 	if in.Text == "" || len(in.Text) > MaxInputBytes {
 		return abi.NewProblem(abi.InputLimit, "the input has %d bytes; give 1 to %d", len(in.Text), MaxInputBytes)
@@ -427,6 +431,9 @@ func (t *turn) end(ctx context.Context, s stop) (Answer, error) {
 	topics, err := t.cutTopics(ctx)
 	if err == nil {
 		err = t.Dispatch.Flush(ctx, t.ref) // whoever reads the answer finds what it rests on
+	}
+	if err == nil {
+		t.answer.Pending, err = stillOpen(ctx, t.Store, t.ref, t.waiting())
 	}
 	if err == nil {
 		t.windUp(ctx, s.reason)

@@ -108,10 +108,14 @@ func (t *turn) hear(ctx context.Context, in Input) error {
 		return err
 	}
 	t.say(results...)
-	t.say(model.Message{Role: model.RoleUser, Text: t.words(in.Text)})
 	t.meta.Inputs++
 	t.meta.Active = in.ID
-	t.input, t.inputChanged = inputValue{Ordinal: t.meta.Inputs, Message: t.count() - 1, Digest: host.Digest([]byte(in.Text)), Limit: in.Limit}, true
+	t.input, t.inputChanged = inputValue{Ordinal: t.meta.Inputs, Message: t.count(), Digest: host.Digest([]byte(in.Text)), Limit: in.Limit}, true
+	if in.question == nil {
+		t.say(model.Message{Role: model.RoleUser, Text: t.words(in.Text)})
+	} else if err := t.hearAnswer(*in.question); err != nil {
+		return err
+	}
 	t.meta.enterScene(scene, t.input.Message)
 	return t.save(ctx)
 }

@@ -29,7 +29,9 @@ func (t *turn) recent(c openCall) []host.Past {
 		}
 		for index, earlier := range slices.Backward(m.Calls) {
 			if result, ok := t.resultAt(i, index); ok {
-				past = append(past, t.pastOf(earlier, result, input, round))
+				p := t.pastOf(earlier, result, input, round)
+				p.Resumed = m.ByHost
+				past = append(past, p)
 			}
 		}
 	}

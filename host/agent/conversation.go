@@ -88,7 +88,7 @@ func findMessage(ctx context.Context, store *state.Store, ref host.SessionRef, i
 func (c *conversation) load(ctx context.Context, store *state.Store) error {
 	c.first = max(0, c.meta.Messages-maxMessages, c.seen.Cut.Summed)
 	if c.inputVersion != 0 {
-		c.first = min(c.first, c.input.Message)
+		c.first = min(c.first, c.input.begins())
 	}
 	messages, err := loadMessages(ctx, store, c.ref, c.first, c.meta.Messages)
 	if err != nil {

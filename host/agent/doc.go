@@ -50,6 +50,21 @@
 //  3. The turn's end keeps what was written. A turn that is resumed elsewhere
 //     finds its checkpoint by the input's id.
 //
+// # Life of an answer to a question (approval.go)
+//
+//  1. A call that a person must confirm has a result that says so; the turn goes
+//     on, its other calls run, and its answer names the questions that are open.
+//  2. Decide stores a person's answer, from any door. It is bound to the digest of
+//     what the person has seen.
+//  3. Continue makes an input of it, whose id follows from the question's. A turn
+//     that was broken off is finished first.
+//  4. The input's first messages are the host's: what was answered, in the
+//     person's words, and for a yes an assistant's message with exactly the call
+//     that was asked about. So that call is open, and the loop runs it as any other.
+//  5. From there it is a turn: it can be broken off and goes on anywhere, and a
+//     redelivery gives the stored end. It serves the user's input that the
+//     question was asked for: a write that was done for that is not new here.
+//
 // What is stored under which keys, and how older versions of it are read, is in
 // keys.go. Sessions, Show and Messages look at it without a lease.
 //

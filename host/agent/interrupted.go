@@ -36,6 +36,7 @@ func (t *turn) fate(ctx context.Context, c openCall) (host.Outcome, error) {
 	if err != nil {
 		return host.Outcome{}, err
 	}
+	var approval host.ApprovalID
 	problem := abi.NewProblem(abi.Cancelled, "it was interrupted before it began; it was not done").
 		WithHint("Do it only if the user still wants it.")
 	for _, r := range records {
@@ -48,9 +49,9 @@ func (t *turn) fate(ctx context.Context, c openCall) (host.Outcome, error) {
 			case err == nil && ended.OK():
 				return ended, nil
 			case err == nil && ended.Problem != nil:
-				problem = ended.Problem
+				problem, approval = ended.Problem, ended.Approval
 			}
 		}
 	}
-	return host.Outcome{Call: id, Tool: c.call.Tool, Status: host.Failed, Problem: problem}, nil
+	return host.Outcome{Call: id, Tool: c.call.Tool, Status: host.Failed, Problem: problem, Approval: approval}, nil
 }

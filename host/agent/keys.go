@@ -61,10 +61,21 @@ type inputValue struct {
 	Ordinal int     `json:"ordinal"`          // from 1
 	Message int     `json:"message"`          // index of the user's message
 	Digest  string  `json:"digest,omitempty"` // of the words as they were delivered; stored ones may have more
+	Serves  int     `json:"serves,omitempty"` // ordinal of the user's own input that an answer to a question serves
+	Since   int     `json:"since,omitempty"`  // with Serves: index of that input's message, or of the oldest that was at hand
 	Answer  *Answer `json:"answer,omitempty"`
 
 	Used  host.Amount  `json:"used,omitzero"`
 	Limit *host.Amount `json:"limit,omitempty"` // of the task, if it is a part of another one
+}
+
+// begins is the index of the message from which on what was done serves the same
+// words of the user.
+func (v inputValue) begins() int {
+	if v.Serves != 0 {
+		return v.Since
+	}
+	return v.Message
 }
 
 // A topicsValue is the state under keyTopics.

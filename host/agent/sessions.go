@@ -120,5 +120,9 @@ func (a *Agent) activeInput(ctx context.Context, ref host.SessionRef) (Input, er
 		return Input{}, err
 	}
 	said, err := findMessage(ctx, a.Store, ref, input.Message)
-	return Input{ID: overview.Active, Text: said.Text}, err
+	in := Input{ID: overview.Active, Text: said.Text}
+	if isAnswer(in.ID) {
+		in.question = &state.Approval{} // what it said is in the conversation
+	}
+	return in, err
 }

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -104,7 +105,7 @@ func (d *Dispatcher) Meaning(catalog *release.Catalog, tool, args string) string
 func (f *flight) identify() *abi.Problem {
 	args, err := host.Canonical(f.args)
 	if err == nil && f.entry.Tool.Effect == abi.Write {
-		intent := host.Intent{Session: f.call.Session, Input: f.call.Input, Ordinal: f.call.Ordinal, Tool: f.entry.Tool.Name, Args: args}
+		intent := host.Intent{Session: f.call.Session, Input: cmp.Or(f.call.Serves, f.call.Input), Ordinal: f.call.Ordinal, Tool: f.entry.Tool.Name, Args: args}
 		f.key, err = intent.Key()
 	}
 	if err != nil {

@@ -10,7 +10,8 @@
 //	 3 breaker   repeated calls without progress, budgets              breaker.go
 //	 4 hooks     before the call: may tighten or refuse                hooks.go
 //	 5 gate      the tier, the strictest of all opinions, and what it  gate.go, tier.go,
-//	             means for this call                                   policy.go, verdict.go, facts.go
+//	             means for this call                                   policy.go, verdict.go, facts.go,
+//	                                                                   approval.go
 //	 6 claim     the idempotency key: done, in flight, unknown, ours   claim.go
 //	 7 intent    the record, durable before a write's effect           claim.go
 //	 8 run       the sandbox with the call's grants                    run.go
@@ -38,6 +39,23 @@
 // ask for another, under the same key and within the claim's lease, and then
 // scope and tier are held against what is true by then. Every early exit is
 // recorded too, and a call whose record cannot be written does not run.
+//
+// # Life of an approval (approval.go)
+//
+//  1. A call of the tier hard-gate has a digest: of the tool, the release and its
+//     bytes, the canonical arguments and the tier. Whatever of these changes makes
+//     another question.
+//  2. The newest question of the session about that digest is looked up. A yes is
+//     used by this call and no other; after a crash the same call has it still. A
+//     no, contrary answers and a question that was taken back are told with the
+//     person's words, as long as the call serves the same input of the user.
+//  3. A standing grant for the tool, up to this tier and with a condition that
+//     holds, lets the call run and is noted on its record. One that cannot be
+//     decided covers nothing, and a no outranks it.
+//  4. Else the question is put, durably, and the call is pending: its outcome and
+//     the model's problem name the question. Nobody waits.
+//  5. After a yes the agent makes the call again, in the question's name: it uses
+//     that approval or does not run.
 //
 // # Life of a session's state
 //

@@ -30,21 +30,24 @@ func (f *flight) gate(ctx context.Context) *abi.Problem {
 	case ruling.problem != nil:
 		return ruling.problem
 	case ruling.tier == abi.Auto || ruling.tier == abi.SoftGate:
-		return nil
+		return f.spend(ctx)
 	case ruling.tier == abi.HardGate:
 		return f.ask(ctx)
 	}
 	return verdict(abi.RedLine, f.call.Tool+" is blocked.", f.says)
 }
 
-// ask puts the call to whoever may say yes at once. Without one, nobody waits:
-// the call is pending.
+// ask puts the call to whoever may say yes at once, else to a person whose
+// answer is stored. Nobody waits: without a yes the call is pending.
 func (f *flight) ask(ctx context.Context) *abi.Problem {
 	if f.Approver != nil && f.Approver(ctx, Question{Call: f.call, Release: f.outcome.Release, Args: f.args, Says: f.says}) {
 		f.note("the approver of the host said yes")
 		return nil
 	}
-	return verdict(abi.PendingApproval, f.call.Tool+" needs the user's confirmation before it runs.", f.says)
+	if f.depth > 0 {
+		return verdict(abi.PendingApproval, f.call.Tool+" needs the user's confirmation.", f.says) // what the host wants to know is no question to a person
+	}
+	return f.approve(ctx)
 }
 
 func verdict(code abi.Code, message string, says []string) *abi.Problem {

@@ -55,6 +55,9 @@ type Message struct {
 	Blob      string `json:"blob,omitempty"`      // of a tool result: the id of the blob that holds all of it, where Text is shorter
 
 	Code abi.Code `json:"code,omitempty"` // of a tool result that is a problem
+
+	Approval host.ApprovalID `json:"approval,omitempty"` // of a tool result: the question that the call waits for, or ran with
+	ByHost   bool            `json:"by_host,omitempty"`  // the host wrote it, in the place of the user or the model
 }
 
 // A Call is a tool call that the model asks for.

@@ -59,6 +59,9 @@ func answerTo(req Request) Reply {
 	case n == 0 || req.Messages[n-1].Role != RoleUser:
 		return textReply(said.abilities(req.Tools))
 	}
+	if req.Messages[n-1].ByHost {
+		return textReply(said.noted()) // what the host tells is no instruction
+	}
 	f, found := newIndex(req.Tools).understand(req.Messages, questionsMax)
 	switch {
 	case !found:

@@ -15,7 +15,7 @@ type speaker struct{ zh bool }
 // where it has no letters, the locale.
 func speakTo(req Request) speaker {
 	for i := len(req.Messages) - 1; i >= 0; i-- {
-		if m := req.Messages[i]; m.Role == RoleUser {
+		if m := req.Messages[i]; m.Role == RoleUser && !m.ByHost {
 			if hasHan(m.Text) {
 				return speaker{zh: true}
 			}
@@ -128,6 +128,9 @@ func (s speaker) head(t Tool) string {
 
 // problem tells what went wrong and what to do now.
 func (s speaker) problem(p *abi.Problem, t Tool) string {
+	if p.Code == abi.PendingApproval { // its words are about what the model does meanwhile
+		return s.pick("%s waits until it is confirmed.", "%s 正在等待确认。", t.Name)
+	}
 	message := p.Message
 	if row := abi.RowOf(p.Code); s.zh && !hasHan(message) {
 		message = row.UserZH + message
@@ -155,4 +158,9 @@ func ended(text string, zh bool) string {
 		return text + "。"
 	}
 	return text + "."
+}
+
+// noted answers what the host tells: that something will not be done.
+func (s speaker) noted() string {
+	return s.pick("All right, that was not done. What else can I do?", "好的，这一步没有执行。还需要我做什么？")
 }

@@ -14,6 +14,9 @@
 //	POST /v1/sessions/{session}/turns    {"id":"…","text":"…"}, id optional -> events, or the answer
 //	POST /v1/sessions/{session}/mode     {"mode":"auto"|"suggest"|"never"}, from the next turn on -> 200; 409 while a turn runs
 //	POST /v1/sessions/{session}/clear    {}: the model forgets what was said; 409 while a turn runs
+//	GET  /v1/approvals                   the tenant's questions to people, those of ?status= (open by default; "all"), from the one after ?after= on
+//	POST /v1/sessions/{session}/approvals/{approval}
+//	                                     {"answer":"approve"|"reject","digest":"…","words":"…"}, words optional -> events, or the answer
 //	POST /v1/lives/{live}/start          {"detail":{…}}, optional: the live begins, for the caller's tenant
 //	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing
 //	GET  /v1/lives                       the tenant's lives, from the one after ?after= on
@@ -48,6 +51,14 @@
 // A turn that fails before it has told anything is refused with the status
 // that statusOf gives, in either form; the body is that of the problem event.
 // The header Sluice-Input has the delivery's id, the caller's or a new one.
+//
+// A call that a person must confirm ends its turn's answer with "pending": the
+// questions with their ids, tools, arguments and digests. An answer names the
+// digest of what was seen; it is stored, and the turn that goes on with it is
+// streamed like any other. Delivered again it changes nothing, and gives the
+// stored end. While a turn of the session runs it is 409: the answer is kept, and
+// the same request goes on with it later. Whether it came too late, or says
+// otherwise than an earlier one, the refusal or the turn tells.
 //
 // An upload is kept for its session as a blob, up to Config.UploadBytes. Its id
 // may be named in a turn, and skills that may read blobs find it by that. The

@@ -106,6 +106,8 @@ func (s *Server) routes() *http.ServeMux {
 		{http.MethodPost, "/v1/sessions/{session}/turns", s.postTurn},
 		{http.MethodPost, "/v1/sessions/{session}/clear", s.postClear},
 		{http.MethodPost, "/v1/sessions/{session}/mode", s.postMode},
+		{http.MethodPost, "/v1/sessions/{session}/approvals/{approval}", s.postApproval},
+		{http.MethodGet, "/v1/approvals", s.getApprovals},
 		{http.MethodPost, "/v1/lives/{live}/start", s.postLiveStart},
 		{http.MethodPost, "/v1/lives/{live}/end", s.postLiveEnd},
 		{http.MethodGet, "/v1/lives", s.getLives},

@@ -36,11 +36,22 @@ func (s *Server) postTurn(w http.ResponseWriter, r *http.Request) *refusal {
 	if body.ID == "" {
 		body.ID = host.NewID("input_")
 	}
-	t, refused := s.start(session, agent.Input{ID: host.InputID(body.ID), Text: body.Text})
+	in := agent.Input{ID: host.InputID(body.ID), Text: body.Text}
+	return s.serveTurn(w, r, session, in.ID, func(ctx context.Context, on func(host.Event)) (agent.Answer, error) {
+		return s.Agent.Turn(ctx, session, in, on)
+	})
+}
+
+// A run is the agent's work that a request asks for.
+type run func(ctx context.Context, on func(host.Event)) (agent.Answer, error)
+
+// serveTurn runs a turn and tells what comes of it, as the caller wants it.
+func (s *Server) serveTurn(w http.ResponseWriter, r *http.Request, session agent.Session, input host.InputID, do run) *refusal {
+	t, refused := s.start(session, input, do)
 	if refused != nil {
 		return refused.to(session.Locale)
 	}
-	w.Header().Set(HeaderInput, body.ID)
+	w.Header().Set(HeaderInput, string(input))
 	// The body is read. A read deadline that passed from here on would count
 	// as the client's going away.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
@@ -58,30 +69,30 @@ func wantsJSON(r *http.Request) bool {
 
 // start runs a turn in a place of its own. It ends on its own, too: the caller
 // may stop listening at any time.
-func (s *Server) start(session agent.Session, in agent.Input) (*turn, *refusal) {
+func (s *Server) start(session agent.Session, input host.InputID, do run) (*turn, *refusal) {
 	t := newTurn(session.Locale)
 	var refused *refusal
 	t.done, refused = s.turns.run(func(ctx context.Context) {
 		began := s.Now()
-		t.answer, t.err = s.turn(ctx, session, in, t.tell)
-		s.logTurn(session, in, t, s.Now().Sub(began))
+		t.answer, t.err = guarded(ctx, do, t.tell)
+		s.logTurn(session, input, t, s.Now().Sub(began))
 	})
 	return t, refused
 }
 
-// turn is the agent's turn, with a panic as an error: it runs outside of any
+// guarded is the agent's turn, with a panic as an error: it runs outside of any
 // handler, where a panic would end the process.
-func (s *Server) turn(ctx context.Context, session agent.Session, in agent.Input, on func(host.Event)) (answer agent.Answer, err error) {
+func guarded(ctx context.Context, do run, on func(host.Event)) (answer agent.Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = host.Fail("server.turn", hostBug(), fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
 		}
 	}()
-	return s.Agent.Turn(ctx, session, in, on)
+	return do(ctx, on)
 }
 
-func (s *Server) logTurn(session agent.Session, in agent.Input, t *turn, elapsed time.Duration) {
-	about := []any{"session", session.Ref.String(), "input", in.ID, "steps", t.answer.Steps, "elapsed", elapsed}
+func (s *Server) logTurn(session agent.Session, input host.InputID, t *turn, elapsed time.Duration) {
+	about := []any{"session", session.Ref.String(), "input", input, "steps", t.answer.Steps, "elapsed", elapsed}
 	if t.err != nil {
 		s.Log.Warn("turn", append(about, "code", host.ProblemOf(t.err).Code, "error", t.err)...)
 		return

@@ -22,7 +22,7 @@ const (
 
 // An ApprovalID names one question. Ids of questions that were asked later are
 // greater.
-type ApprovalID string
+type ApprovalID = host.ApprovalID
 
 // An ApprovalStatus says what became of a question.
 type ApprovalStatus string

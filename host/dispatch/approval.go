@@ -1,0 +1,245 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
+)
+
+// An Asked is what a stored question tells the person who is asked, and what
+// the call is made from again when the answer is yes.
+type Asked struct {
+	Skill   string          `json:"skill"`
+	Tool    string          `json:"tool"`
+	Release string          `json:"release"` // name@version
+	Args    json.RawMessage `json:"args"`    // as the gate accepts them, canonical
+	Tier    abi.Tier        `json:"tier"`
+	Says    []string        `json:"says,omitempty"` // why it is asked
+	Serves  int             `json:"serves"`         // ordinal of the user's own input
+}
+
+// Name is the tool's full name, its skill's before it: what standing grants
+// name.
+func (a Asked) Name() string { return a.Skill + "." + a.Tool }
+
+// ReadAsked reads the detail of a stored question.
+func ReadAsked(a state.Approval) (Asked, error) {
+	var asked Asked
+	if err := json.Unmarshal(a.Detail, &asked); err != nil {
+		return Asked{}, host.Fail("dispatch.ReadAsked", abi.NewProblem(abi.StoreFailure, "question %s cannot be read", a.ID), err)
+	}
+	return asked, nil
+}
+
+func (f *flight) asked() Asked {
+	args, err := host.Canonical(f.args)
+	if err != nil {
+		panic("BUG: arguments that have a meaning have no canonical form: " + err.Error())
+	}
+	return Asked{
+		Skill: f.entry.Release.Skill.Name, Tool: f.entry.Tool.Name, Release: f.outcome.Release,
+		Args: args, Tier: abi.HardGate, Says: f.says, Serves: cmp.Or(f.call.Serves, f.call.Input),
+	}
+}
+
+// digest is what a question and its answer are bound to: the tool, the release
+// with the bytes of its module, the arguments and the tier. Whatever of these
+// changes makes another question.
+func (a Asked) digest(module string) string {
+	b, err := json.Marshal([]any{a.Name(), a.Release, module, a.Args, a.Tier})
+	if err != nil {
+		panic("BUG: a question does not marshal: " + err.Error())
+	}
+	return host.Digest(b)
+}
+
+// approve looks for a person's yes to exactly this call: the answer to a
+// question about it, or a standing grant that covers it. Without one the
+// question is put, durably, and the call is pending. A no holds for what it was
+// said to; when the user asks for the same once more, that is a new question.
+func (f *flight) approve(ctx context.Context) *abi.Problem {
+	asked := f.asked()
+	digest := asked.digest(f.entry.Release.SHA256)
+	last, found, err := f.lastQuestion(ctx, digest)
+	if err != nil {
+		return host.ProblemOf(err)
+	}
+	if found {
+		switch {
+		case last.Status == state.ApprovalApproved, last.Status == state.ApprovalUsed && last.UsedBy == f.call.ID:
+			return f.use(ctx, last.ID, digest)
+		case f.call.Approval == last.ID, last.Status != state.ApprovalOpen && last.Status != state.ApprovalUsed && servedBy(last) == asked.Serves:
+			return f.denied(last)
+		}
+	}
+	if grant, covered := f.covered(ctx); covered {
+		return f.withGrant(ctx, grant, last)
+	}
+	if last.Status == state.ApprovalOpen {
+		return f.pending(last.ID)
+	}
+	if f.outcome.Attempts == 0 {
+		if problem := f.undone(ctx, nil); problem != nil || f.done {
+			return problem // this very call was done: nobody is asked about that
+		}
+	}
+	return f.question(ctx, asked, digest)
+}
+
+// lastQuestion gives the question that the host makes the call for, if it is
+// about this call, and else the newest one about it in the session.
+func (f *flight) lastQuestion(ctx context.Context, digest string) (state.Approval, bool, error) {
+	if f.call.Approval != "" {
+		a, found, err := f.Store.Approval(ctx, f.call.Session.Tenant, f.call.Approval)
+		if err != nil || found && a.Session == f.call.Session && a.Digest == digest {
+			return a, found, err
+		}
+	}
+	return f.Store.FindApproval(ctx, f.call.Session, digest)
+}
+
+// servedBy is the ordinal of the input that a question served; -1 where that
+// cannot be read, which no call serves.
+func servedBy(a state.Approval) int {
+	asked, err := ReadAsked(a)
+	if err != nil {
+		return -1
+	}
+	return asked.Serves
+}
+
+// spend uses up the approval that the host makes a call for, where the call
+// would run without one by now: nobody may run it with that again.
+func (f *flight) spend(ctx context.Context) *abi.Problem {
+	if f.call.Approval == "" || f.depth > 0 {
+		return nil
+	}
+	return f.use(ctx, f.call.Approval, f.asked().digest(f.entry.Release.SHA256))
+}
+
+// use takes the approval for this call and no other. After a crash the same
+// call has it still.
+func (f *flight) use(ctx context.Context, id host.ApprovalID, digest string) *abi.Problem {
+	now, granted, err := f.Store.UseApproval(ctx, state.ApprovalUse{
+		Session: f.call.Session, Fence: f.call.Fence, ID: id, Digest: digest, Call: f.call.ID,
+		Records: []host.Record{f.record(host.RecordApproved, detail(map[string]any{"approval": id}))},
+	})
+	switch {
+	case err != nil:
+		return host.ProblemOf(err)
+	case !granted:
+		return f.denied(now)
+	}
+	f.outcome.Approval = id
+	f.note("approved by %s as %s", now.AnsweredBy, id)
+	return nil
+}
+
+// denied says why a question that was put is no yes for this call.
+func (f *flight) denied(a state.Approval) *abi.Problem {
+	f.outcome.Approval = a.ID
+	said := ""
+	if a.Words != "" {
+		said = fmt.Sprintf(" What they said: %q.", a.Words)
+	}
+	switch a.Status {
+	case state.ApprovalOpen:
+		return f.pending(a.ID)
+	case state.ApprovalUsed:
+		return abi.NewProblem(abi.Conflict, "%s was approved once, and call %s has run with that (%s).", f.call.Tool, a.UsedBy, a.ID).
+			WithHint("It is done. Do not do it again unless the user asks for it once more.")
+	case state.ApprovalConflicted:
+		return abi.NewProblem(abi.Rejected, "%s was not done: one person said yes and one said no (%s).%s", f.call.Tool, a.ID, said).
+			WithHint("Do not repeat it; tell the user that they disagree.")
+	case state.ApprovalCancelled:
+		return abi.NewProblem(abi.Rejected, "%s was not done: the question whether it may was taken back (%s).%s", f.call.Tool, a.ID, said)
+	}
+	return abi.NewProblem(abi.Rejected, "%s was not done: the user said no (%s).%s", f.call.Tool, a.ID, said)
+}
+
+// question puts the question.
+func (f *flight) question(ctx context.Context, asked Asked, digest string) *abi.Problem {
+	text := detail(asked)
+	if len(text) > state.MaxQuestionBytes {
+		return abi.NewProblem(abi.InputLimit, "a person must confirm %s, and its arguments are longer than anybody can read: at most %d bytes are asked about", f.call.Tool, state.MaxQuestionBytes).
+			WithHint("do it in several calls")
+	}
+	open, _, err := f.Store.AskApproval(ctx, state.Question{
+		Session: f.call.Session, Fence: f.call.Fence, Call: f.call.ID, Digest: digest, Detail: text,
+		Records: []host.Record{f.record(host.RecordQuestion, text)},
+	})
+	if err != nil {
+		return host.ProblemOf(err)
+	}
+	return f.pending(open.ID)
+}
+
+func (f *flight) pending(id host.ApprovalID) *abi.Problem {
+	f.outcome.Approval = id
+	return verdict(abi.PendingApproval, fmt.Sprintf("%s needs the user's confirmation before it runs. The user was asked (%s).", f.call.Tool, id), f.says).
+		WithHint("Do not call it again: it runs by itself when the user has confirmed it. Go on with what does not depend on it, and tell the user what waits for them.")
+}
+
+// covered gives the first standing grant that covers the call: for its tool,
+// up to its tier, and with a condition that holds. One that cannot be decided
+// covers nothing.
+func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
+	grants, err := f.Store.StandingGrants(ctx, f.call.Session)
+	if err != nil {
+		f.note("standing grants could not be read: %v", host.ProblemOf(err))
+		return state.StandingGrant{}, false
+	}
+	name := f.asked().Name()
+	for _, g := range grants {
+		if g.Tool != name || f.outcome.Tier.Rank() > g.MaxTier.Rank() {
+			continue
+		}
+		holds, err := holdsFor(g, f.env)
+		if err != nil {
+			f.note("standing grant %s: %v", g.ID, err)
+		}
+		if holds {
+			return g, true
+		}
+	}
+	return state.StandingGrant{}, false
+}
+
+func holdsFor(g state.StandingGrant, env manifest.Env) (bool, error) {
+	if g.Condition == "" {
+		return true, nil
+	}
+	condition, err := manifest.CompileCondition(g.Condition)
+	if err != nil {
+		return false, err
+	}
+	return condition.Holds(env)
+}
+
+// withGrant lets a call run with a standing grant. A question about it that is
+// still open is taken back: answered later, it would run the call again.
+func (f *flight) withGrant(ctx context.Context, g state.StandingGrant, last state.Approval) *abi.Problem {
+	if last.Status == state.ApprovalOpen {
+		words := "a standing grant covers it: " + g.ID
+		_, err := f.Store.CancelApproval(ctx, last.Session.Tenant, last.ID, g.GrantedBy, words, f.record(host.RecordAnswer, detail(map[string]any{"approval": last.ID, "status": state.ApprovalCancelled, "words": words})))
+		if err != nil {
+			return host.ProblemOf(err)
+		}
+	}
+	f.note("standing grant %s of %s covers it", g.ID, g.GrantedBy)
+	return nil
+}
+
+func detail(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: a record's detail does not marshal: " + err.Error())
+	}
+	return b
+}
