@@ -95,8 +95,10 @@ func TestH44ADeliveryTwiceAtOnceRunsOnce(t *testing.T) {
 	onReplicas(t, nil, func(t *testing.T, first, second *house) {
 		m := answers(calls(`order {"item":"pen","count":2}`), says("done"))
 		var wait sync.WaitGroup
-		for _, a := range []*Agent{first.agent, first.agent, second.agent, second.agent} {
+		for _, a := range []*Agent{first.agent, second.agent} {
 			a.Wait, a.Model = time.Minute, m
+		}
+		for _, a := range []*Agent{first.agent, first.agent, second.agent, second.agent} {
 			wait.Go(func() {
 				if answer, err := a.Turn(t.Context(), session, Input{ID: "1", Text: "order 2 pens"}, nil); err != nil || answer.Text != "done" {
 					t.Errorf("the answer is %+v, %v", answer, err)
