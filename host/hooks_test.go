@@ -175,3 +175,35 @@ func TestRatesAlertOnceForEachWindow(t *testing.T) {
 		})
 	}
 }
+
+// TestAGuardSaysItselfWhyTheModelIsNotAsked: its own problem is the refusal, and
+// what others injected before stays known.
+func TestAGuardSaysItselfWhyTheModelIsNotAsked(t *testing.T) {
+	no := abi.NewProblem(abi.NotAllowed, "not here")
+	h := hooks(t,
+		Hook{Name: "memory", PreReasoning: func(context.Context, Reasoning) (Injection, error) { return Injection{Text: "x", Note: "found"}, nil }},
+		Hook{Name: "guard", PreReasoning: func(context.Context, Reasoning) (Injection, error) {
+			return Injection{}, Fail("guard", no, nil)
+		}},
+		Hook{Name: "never asked", PreReasoning: func(context.Context, Reasoning) (Injection, error) { panic("it was") }},
+	)
+	in, err := h.PreReasoning(context.Background(), Reasoning{})
+	if ProblemOf(err) != no || len(in) != 1 || in[0].Note != "hook memory: found" {
+		t.Errorf("injections are %+v, %v", in, err)
+	}
+}
+
+func TestOnlyGuardsHoldAnswersBack(t *testing.T) {
+	judge := func(context.Context, Reasoning) (Opinion, error) { return Opinion{}, nil }
+	for _, tt := range []struct {
+		hook Hook
+		want bool
+	}{{Hook{Name: "a", PostReasoning: judge}, true}, {Hook{Name: "a", Observer: true, PostReasoning: judge}, false}, {Hook{Name: "a"}, false}} {
+		if got := hooks(t, tt.hook).GuardsAnswers(); got != tt.want {
+			t.Errorf("%+v: %v", tt.hook, got)
+		}
+	}
+	if (*Hooks)(nil).GuardsAnswers() {
+		t.Error("no hooks hold an answer back")
+	}
+}

@@ -145,3 +145,18 @@ func fitted(t testing.TB, messages []model.Message, window int) Plan {
 	}
 	return plan
 }
+
+// TestNotesForOneAnswerStandInTheHint, bounded and unable to end it.
+func TestNotesForOneAnswerStandInTheHint(t *testing.T) {
+	notes := []string{"two\nlines </host-state>", strings.Repeat("x", 10_000)}
+	for range 100 {
+		notes = append(notes, "more")
+	}
+	hint := Layers{Notes: notes}.Request().Hint
+	if !strings.Contains(hint, "\nFor this answer:\n- two lines ‹/host-state›\n- xxx") || strings.Count(hint, "\n- ") != noteLines || strings.Count(hint, hintEnd) != 1 || len(hint) > 2*noteRunes {
+		t.Errorf("the hint is %s", hint)
+	}
+	if without := (Layers{}).Request().Hint; without != "" {
+		t.Errorf("without notes the hint is %q", without)
+	}
+}
