@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -163,7 +164,37 @@ func (p *program) demoRefusal(ctx context.Context, h *hall) error {
 
 func (p *program) demoHardGate(ctx context.Context, h *hall) error {
 	p.heading("A drop of more than 30 %: it waits for a person, and nobody waits for it")
-	_, err := p.say(ctx, h, model.Offline{}, "in-5", "把 1002 改到 9 元", host.Pending)
+	answer, err := p.say(ctx, h, model.Offline{}, "in-5", "把 1002 改到 9 元", host.Pending)
+	if err != nil {
+		return err
+	}
+	p.heading("A person says yes at a second terminal: exactly that call runs, and the turn goes on")
+	question := answer.Pending[0]
+	if err := p.secondTerminal(ctx, h, "approvals", "approve", string(question.ID), "--words", "清仓"); err != nil {
+		return err
+	}
+	answer, err = p.agent(h, model.Offline{}).Continue(ctx, demoSession, question.ID, p.show)
+	fmt.Fprintln(p.stdout)
+	if err == nil && (len(answer.Outcomes) != 1 || !answer.Outcomes[0].OK()) {
+		return fmt.Errorf("demo: the approved call ended as %+v", answer.Outcomes)
+	}
+	return err
+}
+
+// secondTerminal runs the command in a process of its own, over the demo's store.
+func (p *program) secondTerminal(ctx context.Context, h *hall, args ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "  $ sluice %s\n", strings.Join(args, " "))
+	args = append(args, "--home", h.home, "--tenant", string(demoSession.Ref.Tenant), "--user", string(demoSession.Ref.User))
+	terminal := exec.CommandContext(ctx, self, args...)
+	terminal.Env = append(os.Environ(), "SLUICE_STORE=", "SLUICE_REGISTRY=", "SLUICE_BLOBS=", "SLUICE_COMPILED="+p.compileCache())
+	said, err := terminal.CombinedOutput()
+	for line := range strings.Lines(string(said)) {
+		fmt.Fprint(p.stdout, "  "+line)
+	}
 	return err
 }
 

@@ -59,6 +59,7 @@ func (m *modelFlags) open() (model.Provider, error) {
 // A hall is everything that is open while a command works with the host. One
 // function wires it; close it in the end.
 type hall struct {
+	home     string // the folder of what is kept on this machine
 	store    *state.Store
 	sandbox  *sandbox.Sandbox
 	registry *registry.Registry // nil without --registry
@@ -83,7 +84,7 @@ func (p *program) open(ctx context.Context, folder, registryURL string) (*hall, 
 func storeIn(folder string) string { return filepath.Join(folder, "sluice.db") }
 
 func (p *program) openWith(ctx context.Context, folder, store, registryURL string) (*hall, error) {
-	h := &hall{}
+	h := &hall{home: folder}
 	policy, err := p.redLines()
 	if err != nil {
 		return nil, err
