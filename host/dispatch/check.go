@@ -54,7 +54,7 @@ func (f *flight) accept() *abi.Problem {
 	if problems == nil {
 		return nil
 	}
-	mended, repairs := repair(f.entry.Tool.Input, f.args)
+	mended, repairs := repair(f.entry.Tool.Input, f.args, f.entry.Tool.Effect)
 	if len(repairs) == 0 || f.entry.Tool.CheckArgs(mended) != nil {
 		return problems.One() // about what the model sent, not about our attempt to mend it
 	}

@@ -15,11 +15,14 @@ import (
 // repair mends arguments where exactly one reading is possible: fenced JSON,
 // JSON inside a JSON string, an object wrapped once too often, a number as
 // text and text as a number, a one-element list around a scalar, a member name
-// that is one edit away from exactly one known name. It never invents a value:
-// what it gives holds the same characters that the model sent. It returns what
-// it did, or nothing where there is nothing certain to do.
-func repair(schema, args json.RawMessage) (json.RawMessage, []string) {
-	m := &mender{root: decode(schema)}
+// that is one edit away from exactly one known name, a word that is but for its
+// case one of those that the schema lists, a required member whose default the
+// schema gives. For a read also a word that is one edit away from exactly one of
+// the list; a write's words may name what it touches or move money, and are
+// never guessed. It returns what it did, or nothing where there is nothing
+// certain to do.
+func repair(schema, args json.RawMessage, effect abi.Effect) (json.RawMessage, []string) {
+	m := &mender{root: decode(schema), effect: effect}
 	value := m.text(string(args))
 	if value == nil {
 		return args, nil
@@ -39,8 +42,9 @@ func repair(schema, args json.RawMessage) (json.RawMessage, []string) {
 }
 
 type mender struct {
-	root any // the decoded schema
-	did  []string
+	root   any // the decoded schema
+	effect abi.Effect
+	did    []string
 }
 
 // maxRepairs bounds the list; arguments that need more are not a slip.
@@ -132,6 +136,7 @@ func (m *mender) object(schema, object map[string]any, path string, depth int) a
 		return object
 	}
 	m.nearNames(properties, object, path)
+	m.defaults(schema, properties, object, path)
 	for name, sub := range properties {
 		if inner, ok := object[name]; ok {
 			object[name] = m.value(sub, inner, join(path, name), depth+1)
@@ -166,6 +171,47 @@ func (m *mender) nearNames(properties, object map[string]any, path string) {
 	}
 }
 
+// defaults fills in required members that are missing and whose default the
+// skill's own schema gives.
+func (m *mender) defaults(schema, properties, object map[string]any, path string) {
+	required, _ := schema["required"].([]any)
+	for _, r := range required {
+		name, _ := r.(string)
+		sub, _ := m.resolve(properties[name]).(map[string]any)
+		value, given := sub["default"]
+		if _, there := object[name]; there || !given {
+			continue
+		}
+		m.note(join(path, name), "missing, taken as its default")
+		object[name] = value
+	}
+}
+
+// listed gives the word of an enum that a text stands for, if it stands for one.
+func (m *mender) listed(enum []any, text, path string) any {
+	var folded, near []string
+	for _, e := range enum {
+		word, ok := e.(string)
+		switch {
+		case !ok:
+		case word == text:
+			return text
+		case foldName(word) == foldName(text):
+			folded = append(folded, word)
+		case m.effect == abi.Read && abi.EditDistance(word, text) == 1:
+			near = append(near, word)
+		}
+	}
+	if len(folded) == 0 {
+		folded = near
+	}
+	if len(folded) != 1 {
+		return text
+	}
+	m.note(path, "taken as %q", folded[0])
+	return folded[0]
+}
+
 // foldName makes userId, user_id and user-id one name.
 func foldName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
@@ -173,6 +219,9 @@ func foldName(name string) string {
 
 func (m *mender) fromText(schema map[string]any, want, text, path string, depth int) any {
 	trimmed := strings.TrimSpace(text)
+	if enum, ok := schema["enum"].([]any); ok && (want == "string" || want == "") {
+		return m.listed(enum, text, path)
+	}
 	switch want {
 	case "number", "integer":
 		if _, err := strconv.ParseFloat(trimmed, 64); err == nil && json.Valid([]byte(trimmed)) {

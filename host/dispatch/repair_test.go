@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 )
 
@@ -29,7 +30,7 @@ func TestRepairMendsWhatIsCertain(t *testing.T) {
 		{"a list in a string", `{"sku":"1","tags":"[\"a\"]"}`, `{"sku":"1","tags":["a"]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, did := repair(json.RawMessage(priceSchema), json.RawMessage(tt.args))
+			got, did := repair(json.RawMessage(priceSchema), json.RawMessage(tt.args), abi.Write)
 			if len(did) == 0 || !sameJSON(t, string(got), tt.want) {
 				t.Errorf("repair gives %s, did %q; want %s", got, did, tt.want)
 			}
@@ -57,10 +58,34 @@ func TestRepairLeavesWhatIsNot(t *testing.T) {
 		{"bytes that are no text", "{\"sku\":1001,\"note\":\"\xff\"}"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, did := repair(json.RawMessage(priceSchema), json.RawMessage(tt.args)); len(did) != 0 || string(got) != tt.args {
+			if got, did := repair(json.RawMessage(priceSchema), json.RawMessage(tt.args), abi.Write); len(did) != 0 || string(got) != tt.args {
 				t.Errorf("repair gives %s, did %q; want nothing", got, did)
 			}
 		})
+	}
+}
+
+// TestRepairOfWordsAndDefaults: what the schema itself says is certain; a word
+// that is nearly one of its list is, for a read, and never for a write.
+func TestRepairOfWordsAndDefaults(t *testing.T) {
+	const schema = `{"type":"object","required":["sku","unit"],"properties":{"sku":{"type":"string"},"currency":{"type":"string","enum":["CNY","USD","USDT"]},
+		"channel":{"enum":["live_room","shop"]},"unit":{"type":"string","default":"piece"},"size":{"type":"integer","enum":[1,2]}}}`
+	for _, tt := range []struct{ name, args, read, write string }{
+		{"another case", `{"sku":"1","unit":"box","currency":"cny"}`, `{"sku":"1","unit":"box","currency":"CNY"}`, `{"sku":"1","unit":"box","currency":"CNY"}`},
+		{"another hyphen", `{"sku":"1","unit":"box","channel":"Live-Room"}`, `{"sku":"1","unit":"box","channel":"live_room"}`, `{"sku":"1","unit":"box","channel":"live_room"}`},
+		{"one edit away", `{"sku":"1","unit":"box","currency":"CNX"}`, `{"sku":"1","unit":"box","currency":"CNY"}`, ""},
+		{"one edit from two", `{"sku":"1","unit":"box","currency":"USDX"}`, "", ""},
+		{"two edits away", `{"sku":"1","unit":"box","currency":"CXX"}`, "", ""},
+		{"a missing default", `{"sku":"1"}`, `{"sku":"1","unit":"piece"}`, `{"sku":"1","unit":"piece"}`},
+		{"missing without one", `{"unit":"box"}`, "", ""},
+		{"a list of numbers", `{"sku":"1","unit":"box","size":3}`, "", ""},
+	} {
+		for effect, want := range map[abi.Effect]string{abi.Read: tt.read, abi.Write: tt.write} {
+			got, did := repair(json.RawMessage(schema), json.RawMessage(tt.args), effect)
+			if want == "" && (len(did) != 0 || string(got) != tt.args) || want != "" && (len(did) != 1 || !sameJSON(t, string(got), want)) {
+				t.Errorf("%s, %s: repair gives %s, did %q; want %q", tt.name, effect, got, did, want)
+			}
+		}
 	}
 }
 
@@ -82,7 +107,7 @@ func FuzzRepair(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, args string) {
-		got, did := repair(json.RawMessage(priceSchema), json.RawMessage(args))
+		got, did := repair(json.RawMessage(priceSchema), json.RawMessage(args), abi.Read)
 		if len(did) > 0 && !json.Valid(got) {
 			t.Errorf("repair of %q gives %q, which is not JSON", args, got)
 		}
