@@ -30,7 +30,7 @@ replay: build
 
 # Everything that a change must keep, with the race detector; then, without it,
 # the packages that have proofs which it would make too slow (the WebAssembly
-# specification's suite, other databases' parsers). Guests are compiled by a
+# specification's suite, other databases' parsers, a crash after each step). Guests are compiled by a
 # plain binary into .cache/test first, since the race detector makes that ten
 # times slower.
 test: deps-guests deps-mariadb
@@ -39,6 +39,7 @@ test: deps-guests deps-mariadb
 	$(GO) test -race -timeout 14m ./...
 	$(GO) test -timeout 14m ./host ./host/rewrite ./host/sandbox ./host/window ./sdk
 	$(GO) test -timeout 14m -run Parsers ./host/state
+	$(GO) test -timeout 14m -run Crash ./host/agent
 	$(GO) test -timeout 14m -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
 # Tests of guests' memory as systems without Linux's means have it: a copy of

@@ -331,7 +331,7 @@ func TestACrashAfterAnApprovalGoesOnExactlyOnce(t *testing.T) {
 		t.Fatalf("going on has %d transactions", transactions)
 	}
 	for _, killed := range []bool{false, true} {
-		for n := range transactions {
+		for n := 0; n < transactions; n += crashEvery {
 			t.Run(fmt.Sprintf("killed=%v after %d of %d", killed, n, transactions), func(t *testing.T) {
 				t.Parallel()
 				s, id := approvedSite(t, set, n)

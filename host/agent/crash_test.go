@@ -155,7 +155,7 @@ func TestATurnThatCrashesAnywhereGoesOnToTheSameEnd(t *testing.T) {
 		t.Fatalf("the turn has %d transactions", transactions)
 	}
 	for _, killed := range []bool{false, true} {
-		for n := range transactions {
+		for n := 0; n < transactions; n += crashEvery {
 			t.Run(fmt.Sprintf("killed=%v after %d of %d", killed, n, transactions), func(t *testing.T) {
 				t.Parallel()
 				s := newCrashSite(t, set, n)
@@ -196,7 +196,7 @@ func TestATurnThatCrashesAnywhereGoesOnToTheSameEnd(t *testing.T) {
 func TestH38ATurnThatCrashesAnywhereLeavesNoCallWithoutAResult(t *testing.T) {
 	set := newSet(t, nil)
 	_, transactions := wholeTurn(t, set)
-	for n := range transactions {
+	for n := 0; n < transactions; n += crashEvery {
 		t.Run(fmt.Sprintf("after %d of %d", n, transactions), func(t *testing.T) {
 			t.Parallel()
 			s := newCrashSite(t, set, n)
