@@ -27,6 +27,7 @@ type dialect struct {
 	rowLocks bool
 	lanes    int                   // transactions that run at once
 	fault    func(err error) fault // what a failure means for the transaction; only where rows are locked
+	taken    func(err error) bool  // a row could not be made because its key is there; the transaction goes on
 	made     func(err error) bool  // a migration's statement had run before; only where those commit by themselves
 }
 

@@ -72,6 +72,7 @@ func mysqlDialect() dialect {
 		rowLocks: true,
 		lanes:    mysqlLanes,
 		fault:    faultOfMySQL,
+		taken:    takenInMySQL,
 		made:     madeInMySQL,
 	}
 }

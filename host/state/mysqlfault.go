@@ -37,6 +37,9 @@ func faultOfMySQL(err error) fault {
 	return plain
 }
 
+// takenInMySQL knows a key that is there already.
+func takenInMySQL(err error) bool { return mysqlNumber(err) == 1062 }
+
 // isConnection reports whether the connection failed, and not the statement.
 func isConnection(err error) bool {
 	var network net.Error

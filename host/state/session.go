@@ -176,6 +176,9 @@ func (s *Store) applyState(ctx context.Context, ex *executor, ref host.SessionRe
 
 func (s *Store) applyChange(ctx context.Context, ex *executor, ref host.SessionRef, c Change, at time.Time) error {
 	args := append(sessionArgs(ref), c.Key)
+	if made, err := s.makeAtOnce(ctx, ex, c, at, args); made || err != nil {
+		return err
+	}
 	var stored int64
 	var deleted bool
 	found, err := ex.row(ctx, s.queries.stateVersion, args, &stored, &deleted)
@@ -199,6 +202,20 @@ func (s *Store) applyChange(ctx context.Context, ex *executor, ref host.SessionR
 	}
 	_, err = ex.exec(ctx, query, append([]any{stored + 1, c.Data == nil, at.UnixMicro(), bytesOf(c.Data)}, args...)...)
 	return err
+}
+
+// makeAtOnce makes a key that must not exist, without a look first where that
+// would be a way to the database and back. It reports false where the key is or
+// was there, or was not to be made: then the look decides.
+func (s *Store) makeAtOnce(ctx context.Context, ex *executor, c Change, at time.Time, args []any) (bool, error) {
+	if s.dialect.taken == nil || c.Version != 0 || c.Data == nil {
+		return false, nil
+	}
+	_, err := ex.exec(ctx, s.queries.makeState, append([]any{1, false, at.UnixMicro(), bytesOf(c.Data)}, args...)...)
+	if err != nil && s.dialect.taken(err) {
+		return false, nil // the statement changed nothing, and the transaction goes on
+	}
+	return err == nil, err
 }
 
 // Sessions gives the sessions of a user that have state, in the order of
