@@ -1,4 +1,4 @@
-//go:build stress
+//go:build stress && unix
 
 package dispatch
 
