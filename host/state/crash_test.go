@@ -2,6 +2,7 @@ package state
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -150,7 +151,8 @@ func checkWhole(t *testing.T, s *Store, confirmed map[string]bool) {
 			t.Errorf("call %s was confirmed and left nothing", call)
 		}
 	}
-	if counter := contents(t, s.View("shop", "n"))["counter"]; counter != strconv.Itoa(count) {
+	// A kill may come before anything was done.
+	if counter := cmp.Or(contents(t, s.View("shop", "n"))["counter"], "0"); counter != strconv.Itoa(count) {
 		t.Errorf("%d calls are done and %s were counted", count, counter)
 	}
 	if !s.dialect.rowLocks {
@@ -160,7 +162,7 @@ func checkWhole(t *testing.T, s *Store, confirmed map[string]bool) {
 			t.Errorf("integrity_check: %s", verdict)
 		}
 	}
-	if records, err := s.Records(t.Context(), "shop", RecordFilter{Kinds: []host.RecordKind{host.RecordIntent}}); err != nil || len(records) == 0 {
+	if records, err := s.Records(t.Context(), "shop", RecordFilter{Kinds: []host.RecordKind{host.RecordIntent}}); err != nil || len(records) == 0 && len(traces) > 0 {
 		t.Errorf("%d intents are read, %v", len(records), err)
 	}
 }
