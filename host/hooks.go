@@ -199,10 +199,13 @@ func (h *Hooks) PreReasoning(ctx context.Context, r Reasoning) ([]Injection, err
 				in.Note = "hook " + k.Name + ": " + in.Note
 			}
 			injections = append(injections, in)
-		case k.Observer:
-			injections = append(injections, Injection{Note: "hook " + k.Name + " failed: " + err.Error()})
+		case !k.Observer && isProblem(err):
+			return injections, Fail("hooks", ProblemOf(err), err)
 		default:
-			return injections, Fail("hooks", refusal(k, err), err)
+			injections = append(injections, Injection{Note: "hook " + k.Name + " failed: " + err.Error()})
+			if !k.Observer {
+				return injections, Fail("hooks", silent(k, err), err)
+			}
 		}
 	}
 	return injections, nil
@@ -272,18 +275,26 @@ func (h *Hooks) GuardsAnswers() bool {
 	return false
 }
 
-// refusal is the problem that a guard gave as its error, or that it gave none.
-func refusal(k *hooked, err error) *abi.Problem {
+// isProblem reports whether a hook gave a problem of its own as its error.
+func isProblem(err error) bool {
 	var problem *abi.Problem
 	var failed *Error
-	if errors.As(err, &failed) || errors.As(err, &problem) {
-		return ProblemOf(err)
-	}
-	return silent(k, err)
+	return errors.As(err, &failed) || errors.As(err, &problem)
 }
 
-// silent is the problem of a guard that did not answer.
+// panicked is the error of a hook that panicked. Its stack is for the log.
+type panicked struct {
+	cause any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("it panicked: %v\n%s", p.cause, p.stack) }
+
+// silent is the problem of a guard that did not answer. A model reads it.
 func silent(k *hooked, err error) *abi.Problem {
+	if errors.As(err, new(*panicked)) {
+		err = errors.New("it panicked")
+	}
 	return abi.NewProblem(abi.Unavailable, "the guard %s could not decide: %v", k.Name, err)
 }
 
@@ -333,7 +344,7 @@ func bounded[T any](ctx context.Context, k *hooked, do func(context.Context) (T,
 		var e end
 		defer func() {
 			if cause := recover(); cause != nil {
-				e = end{err: fmt.Errorf("it panicked: %v\n%s", cause, debug.Stack())}
+				e = end{err: &panicked{cause, debug.Stack()}}
 			}
 			ended <- e
 		}()

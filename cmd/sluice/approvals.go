@@ -188,7 +188,7 @@ func (a *approvals) answer(ctx context.Context, s *state.Store, id string, d age
 }
 
 // answerHere stores an answer and goes on with the session.
-func (a *approvals) answerHere(ctx context.Context, id string, d agent.Decision) error {
+func (a *approvals) answerHere(ctx context.Context, id string, d agent.Decision) (err error) {
 	m, err := a.model.open()
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (a *approvals) answerHere(ctx context.Context, id string, d agent.Decision)
 	if err != nil {
 		return err
 	}
-	defer h.close(ctx)
+	defer func() { err = errors.Join(err, h.close(ctx)) }()
 	view, err := a.answer(ctx, h.store, id, d)
 	if err != nil {
 		return err

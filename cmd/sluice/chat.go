@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,7 +55,7 @@ func sessionFlags(c *cobra.Command, s *agent.Session) {
 	c.Flags().StringVar(&s.Locale, "locale", "", "language of notices, such as en or zh-CN")
 }
 
-func (p *program) chat(ctx context.Context, session agent.Session, seed string) error {
+func (p *program) chat(ctx context.Context, session agent.Session, seed string) (err error) {
 	if problem := agent.ValidMode(session.Mode); problem != nil {
 		return fmt.Errorf("%w: --mode takes auto, suggest or never", errUsage)
 	}
@@ -66,7 +67,7 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 	if err != nil {
 		return err
 	}
-	defer h.close(ctx)
+	defer func() { err = errors.Join(err, h.close(ctx)) }()
 	if err := p.loadAll(ctx, h); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -22,7 +23,7 @@ POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), /uploads, 
 and /mode, GET /v1/approvals, /v1/tools, /v1/lives, /healthz and /readyz.
 Ctrl-C lets running turns finish.`,
 		Example: `  sluice serve --registry ./registry.git
-  curl -s -H 'Content-Type: application/json' -d '{"user":"mia"}' http://127.0.0.1:7700/v1/sessions`,
+  curl -s -H 'Content-Type: application/json' -H 'Sluice-User: mia' -d '{}' http://127.0.0.1:7700/v1/sessions`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), listen) },
 	}
 	c.Flags().IntVar(&p.engine.Cores, "cores", 0, "how many guests run at once (default: the processor's cores); one tenant has at most half while others wait")
@@ -39,7 +40,7 @@ Ctrl-C lets running turns finish.`,
 	return c
 }
 
-func (p *program) serve(ctx context.Context, listen string) error {
+func (p *program) serve(ctx context.Context, listen string) (err error) {
 	if min(p.limits.Task.Tokens, p.limits.Session.Tokens, p.limits.Live.Tokens) < 0 {
 		return fmt.Errorf("%w: --task-tokens, --session-tokens and --live-tokens take 0 or more", errUsage)
 	}
@@ -56,7 +57,7 @@ func (p *program) serve(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
-	defer h.close(ctx)
+	defer func() { err = errors.Join(err, h.close(ctx)) }()
 	if err := p.loadAll(ctx, h); err != nil {
 		return err
 	}

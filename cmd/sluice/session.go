@@ -253,7 +253,7 @@ func (p *program) sessionRollbackCommand() *cobra.Command {
 			if id == "" {
 				return fmt.Errorf("%w: name the checkpoint with --to", errUsage)
 			}
-			if err := h.files.Rollback(ctx, ref, id); err != nil {
+			if err := p.agent(h, nil).RollBack(ctx, ref, id); err != nil {
 				return err
 			}
 			fmt.Fprintf(p.stderr, "the files of %s are again as they were at %s\n", ref.Session, id)

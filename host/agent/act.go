@@ -159,6 +159,10 @@ func (t *turn) callID(c openCall) host.CallID {
 // that c stands in, however the model wrote them. The same write twice in one
 // message has one key and so runs once.
 func (t *turn) successes(c openCall) int {
+	entry, unknown := t.catalog.Resolve(c.call.Tool)
+	if unknown != nil || entry.Tool.Effect != abi.Write {
+		return 0 // only a write has a key
+	}
 	meaning := t.Dispatch.Meaning(t.catalog, c.call.Tool, c.call.Args)
 	if meaning == "" {
 		return 0
@@ -166,7 +170,7 @@ func (t *turn) successes(c openCall) int {
 	count := 0
 	for i := t.input.begins(); i < c.message; i++ {
 		for index, earlier := range t.at(i).Calls {
-			if t.succeeded(i, index) && t.Dispatch.Meaning(t.catalog, earlier.Tool, earlier.Args) == meaning {
+			if earlier.Tool == c.call.Tool && t.succeeded(i, index) && t.Dispatch.Meaning(t.catalog, earlier.Tool, earlier.Args) == meaning {
 				count++
 			}
 		}

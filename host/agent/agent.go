@@ -124,6 +124,7 @@ type Input struct {
 	Limit *host.Amount
 
 	question *state.Approval // whose answer it is; nil for the user's words
+	stored   bool            // the words are as they lie in the store, with what they name
 }
 
 // A Reason says why a turn ended.
@@ -199,7 +200,7 @@ func validInput(s Session, in Input) *abi.Problem {
 	if isAnswer(in.ID) && in.question == nil {
 		return abi.NewProblem(abi.BadValue, "the input's id cannot be used: those that begin with %s are answers to questions", answerPrefix)
 	}
-	if in.Text == "" || len(in.Text) > MaxInputBytes {
+	if in.Text == "" || len(in.Text) > MaxInputBytes && !in.stored {
 		return abi.NewProblem(abi.InputLimit, "the input has %d bytes; give 1 to %d", len(in.Text), MaxInputBytes)
 	}
 	if !utf8.ValidString(in.Text) {

@@ -87,6 +87,10 @@ func (a *Agent) tellSessionEnd(ctx context.Context, ref host.SessionRef) error {
 	if err != nil {
 		panic("BUG: a session's end does not marshal: " + err.Error())
 	}
-	a.Dispatch.Complain(ref, a.Dispatch.Hooks.SessionEnd(context.WithoutCancel(ctx), ref))
-	return a.Store.Record(ctx, host.Record{Session: ref, Kind: host.RecordEvent, Detail: detail})
+	ctx = context.WithoutCancel(ctx) // the store has the end; what follows on it is not the caller's to break off
+	recording, cancel := context.WithTimeout(ctx, saveTime)
+	defer cancel()
+	err = a.Store.Record(recording, host.Record{Session: ref, Kind: host.RecordEvent, Detail: detail})
+	a.Dispatch.Complain(ref, a.Dispatch.Hooks.SessionEnd(ctx, ref))
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/files"
 	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/release"
 )
 
 // withFiles gives the house's session files of its own.
@@ -88,5 +89,37 @@ func TestAGuideIsReadFromTheFirstCallOfItsSkillOn(t *testing.T) {
 	h.mustTurn("1", "how many pens?")
 	if strings.Contains(m.asked[0].System, "Count twice.") || !strings.Contains(m.asked[1].System, "## How to use test.guest\nCount twice.") {
 		t.Errorf("the prompts are\n%s\nand\n%s", m.asked[0].System, m.asked[1].System)
+	}
+}
+
+// What is stored of an input may be longer than what a user may say: it goes on
+// all the same.
+func TestAnInputThatNamesLargeFilesGoesOn(t *testing.T) {
+	m := &script{answers: []func() (model.Reply, error){fails(abi.ModelUnavailable)}}
+	h := newHouse(t, m)
+	h.withFiles(map[string]string{"a.csv": strings.Repeat("1,2\n", 15_000)})
+	if _, err := h.turn("1", "Summarise @a.csv. "+strings.Repeat("Look closely. ", 1000)); err == nil {
+		t.Fatal("the turn did not break off")
+	}
+	m.answers = []func() (model.Reply, error){says("ones and twos")}
+	answer, err := h.agent.Resume(t.Context(), session, nil)
+	if err != nil || answer.Text != "ones and twos" {
+		t.Fatalf("it goes on to %+v, %v", answer, err)
+	}
+	if _, err := h.turn("2", strings.Repeat("x", MaxInputBytes+1)); host.ProblemOf(err) == nil || host.ProblemOf(err).Code != abi.InputLimit {
+		t.Errorf("words that are too many: %v", err)
+	}
+}
+
+// A shelf is that of the skills that are there now, and not of as many others.
+func TestAShelfIsOfTheSkillsThatAreThere(t *testing.T) {
+	h := newHouse(t, nil)
+	shelf := func(missing string) any {
+		turn := &turn{catalog: &release.Catalog{Missing: map[string]error{missing: abi.NewProblem(abi.NotFound, "gone")}}}
+		turn.meta.Pins = release.Pins{"a": "1.0.0", "b": "1.0.0"}
+		return h.agent.shelfOf(turn)
+	}
+	if shelf("a@1.0.0") == shelf("b@1.0.0") || shelf("a@1.0.0") != shelf("a@1.0.0") {
+		t.Error("the shelf does not go by what is missing")
 	}
 }

@@ -2,15 +2,33 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 )
 
-// purgeLease is how long a purge may take before another replica may begin a
-// turn of the session: what is left then is for the next purge.
-const purgeLease = time.Minute
+// A purge or a rollback has the session for itself for so long, and ends a
+// little before others may have it.
+const (
+	aloneTime   = 5 * time.Minute
+	aloneMargin = 30 * time.Second
+)
+
+// alone does something to a session that no turn may run beside.
+func (a *Agent) alone(ctx context.Context, ref host.SessionRef, what string, do func(context.Context, host.Fence) error) error {
+	bounded, cancel := context.WithTimeout(ctx, aloneTime-aloneMargin) // counted from before the lease
+	defer cancel()
+	fence, err := a.Store.Lease(bounded, ref, host.NewID(what+"_"), aloneTime)
+	if err != nil {
+		return err
+	}
+	err = do(bounded, fence)
+	releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	return errors.Join(err, a.Store.Release(releasing, ref, fence))
+}
 
 // maxPurges bounds the rounds of one Purge; each removes thousands of rows.
 const maxPurges = 100
@@ -24,24 +42,26 @@ func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
 	if _, err := a.EndSession(ctx, ref); err != nil {
 		return err
 	}
-	fence, err := a.Store.Lease(ctx, ref, host.NewID("purge_"), purgeLease)
-	if err != nil {
-		return err
-	}
-	err = a.purgeStores(ctx, ref)
-	if released := a.Store.Release(context.WithoutCancel(ctx), ref, fence); err == nil {
-		err = released
-	}
-	if err != nil {
-		return err
-	}
-	for range maxPurges {
-		if removed, err := a.Store.PurgeSession(ctx, ref); err != nil || removed == 0 {
+	return a.alone(ctx, ref, "purge", func(ctx context.Context, fence host.Fence) error {
+		if err := a.purgeStores(ctx, ref); err != nil {
 			return err
 		}
-	}
-	return host.Fail("agent.Purge", abi.NewProblem(abi.SystemFailure, "session %s has more than is removed at once", ref).
-		WithHint("purge it again"), nil)
+		for range maxPurges {
+			if removed, err := a.Store.PurgeSession(ctx, ref, fence); err != nil || removed == 0 {
+				return err
+			}
+		}
+		return host.Fail("agent.Purge", abi.NewProblem(abi.SystemFailure, "session %s has more than is removed at once", ref).
+			WithHint("purge it again"), nil)
+	})
+}
+
+// RollBack puts a session's files back to one of its checkpoints, exactly. It
+// fails with Busy while a turn of the session runs.
+func (a *Agent) RollBack(ctx context.Context, ref host.SessionRef, checkpoint string) error {
+	return a.alone(ctx, ref, "rollback", func(ctx context.Context, _ host.Fence) error {
+		return a.Dispatch.Files.Rollback(ctx, ref, checkpoint)
+	})
 }
 
 // purgeStores comes first: the rows are how the session is found again.

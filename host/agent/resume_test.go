@@ -123,7 +123,7 @@ func TestCallThatRunsElsewhereIsNotAnswered(t *testing.T) {
 	if _, err := turn.run(t.Context()); err == nil || host.ProblemOf(err).Code != abi.Busy {
 		t.Fatalf("error is %v, want busy", err)
 	}
-	if err := h.store.ReleaseClaim(t.Context(), session.Ref, key, turn.callID(c)); err != nil {
+	if err := h.store.ReleaseClaim(t.Context(), session.Ref, turn.lease.fence, key, turn.callID(c)); err != nil {
 		t.Fatal(err)
 	}
 	turn.lease.leave(t.Context())

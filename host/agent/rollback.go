@@ -37,12 +37,12 @@ func (t *turn) do(ctx context.Context, call host.Call) host.Outcome {
 		}
 	}
 	outcome := t.Dispatch.Do(ctx, t.catalog, call)
-	if outcome.Problem == nil || outcome.Problem.Code.Class() != abi.ClassBroken {
-		return outcome
+	if outcome.Problem == nil || outcome.Problem.Code.Class() != abi.ClassBroken || t.lease.isLost() != nil {
+		return outcome // the files of a session that was taken over are not this turn's
 	}
 	problem := *outcome.Problem
 	switch back, err := t.rollBack(ctx, call); {
-	case err != nil:
+	case !back && err != nil:
 		problem.Hint = strings.TrimSpace(problem.Hint + " The session's files could not be put back; tell the user.")
 	case back:
 		problem.Hint = strings.TrimSpace(problem.Hint + " The session's files are again as they were before this task: whatever it had written is gone.")
@@ -148,6 +148,8 @@ func (t *turn) note(ctx context.Context, kind host.RecordKind, call host.Call, n
 	if err != nil {
 		panic("BUG: a note about files does not marshal: " + err.Error())
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
 	return t.Store.Record(ctx, host.Record{Session: t.ref, Call: call.ID, Kind: kind, Tool: call.Tool, Detail: detail})
 }
 

@@ -195,3 +195,25 @@ func TestAPurgeLeavesNothingOfASessionButItsRecords(t *testing.T) {
 		t.Error("the tenant's kv is gone, too")
 	}
 }
+
+// Nobody puts the files back under a turn that works on them.
+func TestARollbackByHandWaitsForNoTurn(t *testing.T) {
+	h := newHouse(t, &script{answers: []func() (model.Reply, error){calls(writePlan), says("done")}})
+	h.withFilesSkill(map[string]string{"notes.md": "old"})
+	h.mustTurn("1", "write the plan")
+	id := h.checkpoints()[0].ID
+	fence, err := h.store.Lease(t.Context(), session.Ref, "a turn", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.agent.RollBack(t.Context(), session.Ref, id); err == nil || host.ProblemOf(err).Code != abi.Busy {
+		t.Errorf("while a turn runs: %v", err)
+	}
+	if err := h.store.Release(t.Context(), session.Ref, fence); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.agent.RollBack(t.Context(), session.Ref, id); err != nil {
+		t.Fatal(err)
+	}
+	h.filesAre("notes.md=old")
+}

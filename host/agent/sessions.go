@@ -120,7 +120,7 @@ func (a *Agent) activeInput(ctx context.Context, ref host.SessionRef) (Input, er
 		return Input{}, err
 	}
 	said, err := findMessage(ctx, a.Store, ref, input.Message)
-	in := Input{ID: overview.Active, Text: said.Text}
+	in := Input{ID: overview.Active, Text: said.Text, stored: true}
 	if isAnswer(in.ID) {
 		in.question = &state.Approval{} // what it said is in the conversation
 	}

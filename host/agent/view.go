@@ -156,8 +156,9 @@ func (a *Agent) shelfOf(t *turn) *window.Shelf {
 	for _, name := range slices.Sorted(maps.Keys(t.meta.Pins)) {
 		fmt.Fprintf(&key, "%q %q\n", name, t.meta.Pins[name])
 	}
-	skills := t.catalog.Skills() // of the pins, but for those that are missing now
-	fmt.Fprint(&key, len(skills))
+	for _, name := range slices.Sorted(maps.Keys(t.catalog.Missing)) {
+		fmt.Fprintf(&key, "without %q\n", name)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	shelf := a.shelves[key.String()]
@@ -165,7 +166,7 @@ func (a *Agent) shelfOf(t *turn) *window.Shelf {
 		if len(a.shelves) >= maxShelves {
 			clear(a.shelves)
 		}
-		shelf = window.NewShelf(skills, a.Pinned, a.Tools)
+		shelf = window.NewShelf(t.catalog.Skills(), a.Pinned, a.Tools)
 		a.shelves[key.String()] = shelf
 	}
 	return shelf

@@ -126,6 +126,9 @@ func (f *flight) spend(ctx context.Context) *abi.Problem {
 // use takes the approval for this call and no other. After a crash the same
 // call has it still.
 func (f *flight) use(ctx context.Context, id host.ApprovalID, digest string) *abi.Problem {
+	if err := f.flushed(ctx); err != nil {
+		return host.ProblemOf(err)
+	}
 	now, granted, err := f.Store.UseApproval(ctx, state.ApprovalUse{
 		Session: f.call.Session, Fence: f.call.Fence, ID: id, Digest: digest, Call: f.call.ID,
 		Records: []host.Record{f.record(host.RecordApproved, detail(map[string]any{"approval": id}))},
@@ -169,6 +172,9 @@ func (f *flight) question(ctx context.Context, asked Asked, digest string) *abi.
 	if len(text) > state.MaxQuestionBytes {
 		return abi.NewProblem(abi.InputLimit, "a person must confirm %s, and its arguments are longer than anybody can read: at most %d bytes are asked about", f.call.Tool, state.MaxQuestionBytes).
 			WithHint("do it in several calls")
+	}
+	if err := f.flushed(ctx); err != nil { // with the facts that it is asked because of
+		return host.ProblemOf(err)
 	}
 	open, _, err := f.Store.AskApproval(ctx, state.Question{
 		Session: f.call.Session, Fence: f.call.Fence, Call: f.call.ID, Digest: digest, Detail: text,
@@ -226,10 +232,16 @@ func holdsFor(g state.StandingGrant, env manifest.Env) (bool, error) {
 // still open is taken back: answered later, it would run the call again.
 func (f *flight) withGrant(ctx context.Context, g state.StandingGrant, last state.Approval) *abi.Problem {
 	if last.Status == state.ApprovalOpen {
-		words := "a standing grant covers it: " + g.ID
-		_, err := f.Store.CancelApproval(ctx, last.Session.Tenant, last.ID, g.GrantedBy, words, f.record(host.RecordAnswer, detail(map[string]any{"approval": last.ID, "status": state.ApprovalCancelled, "words": words})))
-		if err != nil {
+		if err := f.flushed(ctx); err != nil {
 			return host.ProblemOf(err)
+		}
+		words := "a standing grant covers it: " + g.ID
+		now, err := f.Store.CancelApproval(ctx, last.Session.Tenant, last.ID, g.GrantedBy, words, f.record(host.RecordAnswer, detail(map[string]any{"approval": last.ID, "status": state.ApprovalCancelled, "words": words})))
+		switch {
+		case err != nil:
+			return host.ProblemOf(err)
+		case now.Status == state.ApprovalRejected || now.Status == state.ApprovalConflicted:
+			return f.denied(now) // a person was faster, and a no outranks a grant
 		}
 	}
 	f.note("standing grant %s of %s covers it", g.ID, g.GrantedBy)

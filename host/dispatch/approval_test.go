@@ -369,3 +369,19 @@ func TestConditionsSeeWhatRedLinesSee(t *testing.T) {
 		}
 	}
 }
+
+// The person was faster than the grant that takes the question back.
+func TestANoThatComesMeanwhileOutranksAGrant(t *testing.T) {
+	g := asksFor(t)
+	c := call("order", `{"item":"pen","count":6}`)
+	open := g.pend(c)
+	grant := g.allow(grantOf("", abi.HardGate))
+	g.answer(open, false, "too many")
+	f := newFlight(g.d, g.catalog, again(c))
+	for _, do := range []func(context.Context) *abi.Problem{f.resolve, f.check} {
+		if problem := do(context.Background()); problem != nil {
+			t.Fatal(problem)
+		}
+	}
+	wantCode(t, f.withGrant(context.Background(), grant, open), abi.Rejected)
+}

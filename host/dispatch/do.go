@@ -174,10 +174,14 @@ func (f *flight) do(ctx context.Context) host.Outcome {
 	for {
 		f.outcome.Attempts++
 		failed, problem := f.attempt(ctx)
+		ended := problem
 		if failed == "settle" {
 			problem = f.settled(ctx, problem)
 		}
-		f.conclude(ctx, problem)
+		if !f.outcome.Replayed { // else another call's outcome counts, and nothing of this one
+			ended = problem
+		}
+		f.conclude(ctx, ended)
 		if problem == nil {
 			return f.outcome
 		}

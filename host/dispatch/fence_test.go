@@ -82,3 +82,41 @@ func TestACallThatIsStoppedForALostLeaseKeepsItsClaim(t *testing.T) {
 		t.Errorf("the claim is %+v, %v; it is to stay", claim, err)
 	}
 }
+
+// A guard that is asked while the lease is lost does not answer in time. What it
+// is said to have failed of does not give the claim back: the write has run.
+func TestAGuardThatIsCutShortByALostLeaseLeavesTheClaim(t *testing.T) {
+	g := newGate(t)
+	c := call("order_once", `{"item":"pen","count":2}`)
+	c.Fence = g.takeOver(0)
+	ctx, lose := context.WithCancelCause(context.Background())
+	g.hook(host.Hook{Name: "guard", PostToolCall: func(ctx context.Context, _ host.ToolCall, _ host.Reply) (host.Opinion, error) {
+		lose(host.Fail("test", abi.NewProblem(abi.Busy, "somebody took it over"), state.ErrLeaseLost))
+		<-ctx.Done()
+		return host.Opinion{}, ctx.Err()
+	}})
+	if o := g.d.Do(ctx, g.catalog, c); o.OK() || o.Attempts != 1 {
+		t.Fatalf("it ended with %+v", o)
+	}
+	g.d.Hooks = nil
+	f := g.until(c, "gate")
+	if claim, err := g.store.Claim(context.Background(), f.claimRequest()); err != nil || claim.State == state.ClaimNew {
+		t.Errorf("the claim is %+v, %v; it is to stay", claim, err)
+	}
+}
+
+// A call that goes on under the next lease, and whose claim the store could not
+// answer, does not give back what it claimed under the lease before.
+func TestAClaimOfAnEarlierLeaseIsNotGivenBack(t *testing.T) {
+	g := newGate(t)
+	c := call("order_once", `{"item":"pen","count":2}`)
+	c.Fence = g.takeOver(0)
+	g.until(c, "claim") // and then nobody saw what became of it
+	c.Fence = g.takeOver(c.Fence)
+	f := g.until(c, "gate")
+	wantCode(t, f.unclaimed(host.Fail("test", abi.NewProblem(abi.StoreFailure, "no answer"), nil)), abi.StoreFailure)
+	wantProblem(t, f.refuse(context.Background(), "claim", abi.NewProblem(abi.StoreFailure, "no answer")), host.Failed, abi.StoreFailure)
+	if claim, err := g.store.Claim(context.Background(), f.claimRequest()); err != nil || claim.State != state.ClaimUnknown {
+		t.Errorf("the claim is %+v, %v; it is to stay unknown", claim, err)
+	}
+}

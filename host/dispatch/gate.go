@@ -42,7 +42,7 @@ func (f *flight) gate(ctx context.Context) *abi.Problem {
 func (f *flight) ask(ctx context.Context) *abi.Problem {
 	if f.Approver != nil && f.Approver(ctx, Question{Call: f.call, Release: f.outcome.Release, Args: f.args, Says: f.says}) {
 		f.note("the approver of the host said yes")
-		return nil
+		return f.spend(ctx)
 	}
 	if f.depth > 0 {
 		return verdict(abi.PendingApproval, f.call.Tool+" needs the user's confirmation.", f.says) // what the host wants to know is no question to a person

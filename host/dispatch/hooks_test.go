@@ -201,3 +201,14 @@ func TestAWebhookSaysWithoutItsAddressThatItFailed(t *testing.T) {
 		t.Error("a file is an address")
 	}
 }
+
+// A stack is for the log: a model and a user read the problem.
+func TestAGuardThatPanicsTellsTheModelNothingOfTheHost(t *testing.T) {
+	g := newGate(t)
+	g.hook(host.Hook{Name: "guard", PreToolCall: func(context.Context, host.ToolCall) (host.Opinion, error) { panic("s3cret") }})
+	o := g.do("total", `{"item":"pen"}`)
+	wantProblem(t, o, host.Failed, abi.Unavailable)
+	if text := o.Problem.Message; !strings.Contains(text, "the guard guard could not decide: it panicked") || strings.Contains(text, "s3cret") || strings.Contains(text, "goroutine") {
+		t.Errorf("the model reads %q", text)
+	}
+}

@@ -39,6 +39,9 @@ func (h storeHistory) LastDone(ctx context.Context, session host.SessionRef, too
 // CountDone counts what the writes of a tool have changed.
 func (h storeHistory) CountDone(ctx context.Context, session host.SessionRef, tool string, within time.Duration) (int, error) {
 	count, err := h.store.CountDone(ctx, session, tool, within)
+	if err == nil && count.More {
+		err = fmt.Errorf("%s has changed more than %d things, which is more than is counted", tool, state.MaxCounted)
+	}
 	return count.Targets, err
 }
 

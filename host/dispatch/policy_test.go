@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // A past is a played history. It counts what it is asked.
@@ -158,4 +160,26 @@ func TestTheHistoryIsAskedOnceForEachQuestionAndNotForever(t *testing.T) {
 	if h.asked != maxQuestions {
 		t.Errorf("the history was asked %d times", h.asked)
 	}
+}
+
+// What is more than is counted is not taken for the most that is counted: a red
+// line with a high limit would never hold.
+func TestMoreThanIsCountedCannotBeDecided(t *testing.T) {
+	g := newGate(t)
+	for i := range state.MaxCounted/state.MaxDoneTargets + 2 {
+		f := g.until(call("order", fmt.Sprintf(`{"item":"i%d","count":2}`, i)), "spill")
+		for n := range state.MaxDoneTargets {
+			f.targets = append(f.targets[:n:n], fmt.Sprint(i, "/", n))
+		}
+		if problem := f.settle(context.Background()); problem != nil {
+			t.Fatal(problem)
+		}
+	}
+	if n, err := g.d.History.CountDone(context.Background(), session, "order", time.Hour); err == nil {
+		t.Errorf("%d are counted, and no more is said", n)
+	}
+	g.d.Policy = policy(t, `
+  - {name: many, tools: [order], when: "count(tool, duration('1h')) >= 5000"}
+`)
+	wantTier(t, g, call("order", `{"item":"pen","count":2}`), abi.Block)
 }

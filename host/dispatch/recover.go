@@ -96,8 +96,8 @@ func (f *flight) refuse(ctx context.Context, failed string, problem *abi.Problem
 // died: with its key given back, a write that is not safe to repeat would run
 // again.
 func (f *flight) fail(ctx context.Context, failed string, problem *abi.Problem) host.Outcome {
-	if problem.Code == abi.Busy {
-		f.claimed = false
+	if problem.Code == abi.Busy || ctx.Err() != nil && stopped(ctx).Code == abi.Busy {
+		f.claimed = false // whatever the step that was on made of it
 	}
 	return f.end(ctx, host.RecordOutcome, failed, bounded(problem))
 }
@@ -132,7 +132,7 @@ func (f *flight) write(ctx context.Context, records ...host.Record) error {
 			return err
 		}
 		if releases {
-			err := f.Store.ReleaseClaim(ctx, f.call.Session, f.key, f.call.ID, records...)
+			err := f.Store.ReleaseClaim(ctx, f.call.Session, f.call.Fence, f.key, f.call.ID, records...)
 			if err == nil || host.ProblemOf(err).Code != abi.InFlight {
 				f.claimed = err != nil
 				return err

@@ -106,7 +106,7 @@ func (f *flight) unspill(ctx context.Context, problem *abi.Problem) error {
 	id := f.spilled
 	f.spilled = ""
 	named := f.outcome.Blob != nil && f.outcome.Blob.ID == id
-	if problem != nil {
+	if problem != nil && !f.done {
 		f.outcome.Blob = nil
 	}
 	if id == "" || problem == nil && named || problem != nil && problem.Code == abi.OutcomeUnknown {

@@ -409,3 +409,27 @@ func TestWhatRowsCannotHoldIsRefusedWithoutBlobs(t *testing.T) {
 		}
 	}
 }
+
+// Where another call's outcome counts in the end, nothing of this one stays.
+func TestAnAttemptThatLostItsClaimLeavesNoBlobBesideTheOutcomeThatCounts(t *testing.T) {
+	g, blobs := newFloodGate(t)
+	later := openStore(t, g.path, state.Options{Now: func() time.Time { return time.Now().Add(24 * time.Hour) }})
+	c := call("fill", much(300_000))
+	other := c
+	other.ID += "b"
+	replica := New(Config{Config: grant.Config{Store: later, Blobs: g.d.Blobs}, Sleep: g.d.Sleep, Jitter: g.d.Jitter})
+	g.d.Trace = func(id host.CallID, step string) {
+		if id == c.ID && step == "settle" {
+			if o := replica.Do(context.Background(), g.catalog, other); !o.OK() {
+				t.Errorf("the other call ended with %v", o.Problem)
+			}
+		}
+	}
+	o := g.d.Do(context.Background(), g.catalog, c)
+	if !o.OK() || !o.Replayed || o.Blob == nil || len(o.Data) < 200_000 {
+		t.Fatalf("it ended with %v, replayed %v, blob %v", o.Problem, o.Replayed, o.Blob)
+	}
+	if left := blobFiles(t, blobs); len(left) != 1 || filepath.Base(left[0]) != o.Blob.ID {
+		t.Errorf("%v are left, want %s alone", left, o.Blob.ID)
+	}
+}

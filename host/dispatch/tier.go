@@ -92,11 +92,11 @@ func (f *flight) implied() opinion {
 	targets, err := tool.TargetsOf(f.env)
 	f.targets = targets
 	switch {
-	case tool.Breadth != abi.One:
-		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It may change many things at once (%s).", tool.Breadth)}
 	case len(targets) > state.MaxDoneTargets:
 		return opinion{by: "effect", problem: abi.NewProblem(abi.QuotaReached, "%s would change %d things at once; at most %d are changed by one call", f.call.Tool, len(targets), state.MaxDoneTargets).
 			WithHint("do it in several calls")}
+	case tool.Breadth != abi.One:
+		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It may change many things at once (%s).", tool.Breadth)}
 	case err != nil || len(targets) == 0:
 		return opinion{by: "effect", tier: abi.HardGate, say: "It is not known what it changes."}
 	case len(targets) > 1:

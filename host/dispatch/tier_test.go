@@ -2,11 +2,13 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // TestTheStrictestWinsAndNothingLoosens, for every combination and order of
@@ -225,5 +227,35 @@ func TestTheIntentSaysWhatAWriteTouches(t *testing.T) {
 	wantTier(t, g, c, abi.SoftGate)
 	if intent := g.records(c.ID, host.RecordIntent); len(intent) != 1 || !strings.Contains(string(intent[0].Detail), `"targets":["pen"]`) {
 		t.Errorf("the intent is %s", intent[0].Detail)
+	}
+}
+
+// TestWhatCannotBeSettledIsNotBegun: more targets than the totals keep are
+// refused before a person is asked, whatever the tool's breadth.
+func TestWhatCannotBeSettledIsNotBegun(t *testing.T) {
+	var names []string
+	for n := range state.MaxDoneTargets + 1 {
+		names = append(names, fmt.Sprintf("'%d'", n))
+	}
+	many := "[" + strings.Join(names, ",") + "]"
+	for _, breadth := range []abi.Breadth{abi.One, abi.Batch, abi.Category} {
+		g := newGate(t, writes(func(tool *abi.Tool) { tool.Breadth, tool.Targets = breadth, many }))
+		g.d.Approver = func(context.Context, Question) bool { return true }
+		o := g.do("order", `{"item":"pen","count":2}`)
+		wantProblem(t, o, host.Failed, abi.QuotaReached)
+		if o.Attempts != 0 || g.stored("total/pen") != "" {
+			t.Errorf("%s: it ran %d times, %s stored", breadth, o.Attempts, g.stored("total/pen"))
+		}
+	}
+}
+
+func TestAnAnswerThatIsNoVerdictIsNone(t *testing.T) {
+	for output, want := range map[string]abi.Tier{
+		`{}`: "", `{"tier":"block","reason":"x"}`: abi.Block,
+		`null`: abi.HardGate, ` null `: abi.HardGate, `[]`: abi.HardGate, `{"teir":"block"}`: abi.HardGate, `{} {}`: abi.HardGate, ``: abi.HardGate, `{"tier":"gate"}`: abi.HardGate,
+	} {
+		if o := readVerdict([]byte(output)); o.tier != want || o.problem != nil {
+			t.Errorf("%q is the opinion %+v, want the tier %q", output, o, want)
+		}
 	}
 }

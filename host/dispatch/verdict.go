@@ -57,7 +57,8 @@ func undecided(why string) opinion {
 func readVerdict(output []byte) opinion {
 	var v abi.Verdict
 	d := json.NewDecoder(bytes.NewReader(output))
-	if d.Decode(&v) != nil {
+	d.DisallowUnknownFields() // a misspelt objection is none, and no consent either
+	if d.Decode(&v) != nil || !bytes.HasPrefix(bytes.TrimSpace(output), []byte("{")) {
 		return undecided("its answer is no verdict")
 	}
 	if _, err := d.Token(); err != io.EOF {

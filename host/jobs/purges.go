@@ -20,10 +20,10 @@ type Ages struct {
 }
 
 // DefaultAges are those of a store that nobody has set up: a quarter of a year
-// of outcomes and questions, a month of totals.
+// of outcomes and questions, and totals for as long as a rule may look back.
 func DefaultAges() Ages {
 	const day = 24 * time.Hour
-	return Ages{Claims: 90 * day, Done: 30 * day, Approvals: 90 * day, Grants: 30 * day}
+	return Ages{Claims: 90 * day, Done: state.MaxDoneSpan, Approvals: 90 * day, Grants: 30 * day}
 }
 
 // Purges gives the jobs that keep the store from growing without end.

@@ -43,7 +43,7 @@ func TestThePurgesRemoveWhatIsOlderThanItsAge(t *testing.T) {
 		for _, step := range []struct {
 			pass time.Duration
 			left int
-		}{{ages.Done - time.Second, 4}, {2 * time.Hour, 2}, {ages.Claims, 0}} {
+		}{{ages.Grants - time.Second, 4}, {2 * time.Hour, 3}, {ages.Claims, 1}, {ages.Done, 0}} {
 			clock.pass(step.pass)
 			r := replicaAt(t, dsn, clock, purges...)
 			for _, job := range r.jobs {

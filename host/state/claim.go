@@ -203,19 +203,13 @@ func (s *Store) findClaim(ctx context.Context, session host.SessionRef, key host
 	return claim, true, nil
 }
 
-// ReleaseClaim gives a key back after a failure, which does not consume it,
-// and commits the records with that. It fails with InFlight, and keeps nothing,
-// if the call does not hold the claim any more. It is ReleaseClaimUnder without
-// a lease.
-func (s *Store) ReleaseClaim(ctx context.Context, session host.SessionRef, key host.Key, call host.CallID, records ...host.Record) error {
-	return s.ReleaseClaimUnder(ctx, session, 0, key, call, records...)
-}
-
-// ReleaseClaimUnder is ReleaseClaim for a call that claimed with that fence. A
-// holder whose lease on the session is over may still say that its call failed,
-// until somebody takes the claim over: that harms nobody, and spares others the
-// doubt.
-func (s *Store) ReleaseClaimUnder(ctx context.Context, session host.SessionRef, fence Fence, key host.Key, call host.CallID, records ...host.Record) error {
+// ReleaseClaim gives a key back after a failure, which does not consume it, and
+// commits the records with that. The fence is the one that the call claimed
+// with. A holder whose lease on the session is over may still say that its call
+// failed, until somebody takes the claim over: that harms nobody, and spares
+// others the doubt. It fails with InFlight, and keeps nothing, if the call does
+// not hold the claim, or not under that fence.
+func (s *Store) ReleaseClaim(ctx context.Context, session host.SessionRef, fence Fence, key host.Key, call host.CallID, records ...host.Record) error {
 	const op = "state.ReleaseClaim"
 	records, err := checkRecords(session, records)
 	if err == nil {
@@ -254,8 +248,8 @@ func claimArgs(session host.SessionRef, key host.Key) []any {
 	return append(sessionArgs(session), string(key))
 }
 
-// holderArgs are for ofHolder. Whoever comes without a lease is told apart by
-// call and store alone.
+// holderArgs are for ofHolder. A claim that was made without a lease is told
+// apart by call and store alone.
 func (s *Store) holderArgs(session host.SessionRef, key host.Key, call host.CallID, fence Fence) []any {
-	return append(claimArgs(session, key), string(call), s.owner, int64(fence), int64(fence))
+	return append(claimArgs(session, key), string(call), s.owner, int64(fence))
 }

@@ -128,16 +128,16 @@ func TestAFailureDoesNotConsumeTheKey(t *testing.T) {
 		s, _, _ := openWithClock(t, d)
 		first, second := request(session("shop"), "key", "call1"), request(session("shop"), "key", "call2")
 		claimNew(t, s, first)
-		must(t, s.ReleaseClaim(t.Context(), first.Session, first.Key, first.Call, host.Record{Call: "call1", Kind: host.RecordOutcome}))
+		must(t, s.ReleaseClaim(t.Context(), first.Session, 0, first.Key, first.Call, host.Record{Call: "call1", Kind: host.RecordOutcome}))
 		claimNew(t, s, second)
 		wantRecords(t, s, "shop", "intent call1", "outcome call1", "intent call2")
 
 		// The first one is out of it.
 		wantCode(t, s.Settle(t.Context(), settlement(first, `1`)), abi.InFlight)
-		wantCode(t, s.ReleaseClaim(t.Context(), first.Session, first.Key, first.Call, host.Record{Kind: host.RecordNotice}), abi.InFlight)
+		wantCode(t, s.ReleaseClaim(t.Context(), first.Session, 0, first.Key, first.Call, host.Record{Kind: host.RecordNotice}), abi.InFlight)
 		wantRecords(t, s, "shop", "intent call1", "outcome call1", "intent call2")
 		must(t, s.Settle(t.Context(), settlement(second, `2`)))
-		wantCode(t, s.ReleaseClaim(t.Context(), first.Session, first.Key, second.Call), abi.InFlight)
+		wantCode(t, s.ReleaseClaim(t.Context(), first.Session, 0, first.Key, second.Call), abi.InFlight)
 		wantClaim(t, s.Claim, first, ClaimDone, "call2")
 	})
 }
@@ -160,7 +160,7 @@ func TestAWriteWhoseEndWasNeverSeenIsUnknownAndFencedAfterATakeover(t *testing.T
 		late := settlement(first, `1`)
 		late.Views, late.State = []*View{view}, []Change{{Key: "k", Data: []byte("1")}}
 		wantCode(t, s.Settle(t.Context(), late), abi.InFlight)
-		wantCode(t, s.ReleaseClaim(t.Context(), first.Session, first.Key, first.Call), abi.InFlight)
+		wantCode(t, s.ReleaseClaim(t.Context(), first.Session, 0, first.Key, first.Call), abi.InFlight)
 		wantKeys(t, s)
 		if _, ok := loadOne(t, s, session("shop"), "k"); ok {
 			t.Error("a call without its claim changed state")
@@ -191,7 +191,7 @@ func TestAResumedCallIsFencedFromItsFormerProcess(t *testing.T) {
 		other := openAt(t, path, Options{Now: clock.now})
 		wantClaim(t, other.Reclaim, req, ClaimNew, "call1")
 		wantCode(t, s.Settle(t.Context(), settlement(req, `1`)), abi.InFlight)
-		wantCode(t, s.ReleaseClaim(t.Context(), req.Session, req.Key, req.Call), abi.InFlight)
+		wantCode(t, s.ReleaseClaim(t.Context(), req.Session, 0, req.Key, req.Call), abi.InFlight)
 		must(t, other.Settle(t.Context(), settlement(req, `2`)))
 	})
 }

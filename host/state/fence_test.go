@@ -23,7 +23,7 @@ func settlementUnder(req ClaimRequest, outcome string) Settlement {
 
 func releaseUnder(t *testing.T, s *Store, req ClaimRequest) error {
 	t.Helper()
-	return s.ReleaseClaimUnder(t.Context(), req.Session, req.Fence, req.Key, req.Call, host.Record{Call: req.Call, Kind: host.RecordNotice})
+	return s.ReleaseClaim(t.Context(), req.Session, req.Fence, req.Key, req.Call, host.Record{Call: req.Call, Kind: host.RecordNotice})
 }
 
 func wantFound(t *testing.T, s *Store, state ClaimState, holder host.CallID) Claim {

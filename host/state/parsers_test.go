@@ -97,7 +97,7 @@ func exerciseAll(t *testing.T, url string) {
 	must(t, s.Renew(t.Context(), ref, fence, time.Minute))
 	must(t, s.Release(t.Context(), ref, fence))
 	claimNew(t, s, request(ref, "key1", "call1"))
-	must(t, s.ReleaseClaim(t.Context(), ref, "key1", "call1"))
+	must(t, s.ReleaseClaim(t.Context(), ref, 0, "key1", "call1"))
 	claimNew(t, s, request(ref, "key2", "call2"))
 	_, _, err = s.FindClaim(t.Context(), ref, "key2")
 	must(t, err)
@@ -152,7 +152,7 @@ func exerciseAll(t *testing.T, url string) {
 	}
 	_, err = s.PurgeClaims(t.Context(), MinClaimAge)
 	must(t, err)
-	_, err = s.PurgeSession(t.Context(), host.SessionRef{Tenant: "shop", User: "ann", Session: "old"})
+	_, err = s.PurgeSession(t.Context(), host.SessionRef{Tenant: "shop", User: "ann", Session: "old"}, 0)
 	must(t, err)
 	turn, err := s.TakeJob(t.Context(), JobRequest{Name: "j", Holder: "a", Every: time.Hour, Lease: time.Minute})
 	must(t, err)

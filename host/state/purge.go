@@ -76,19 +76,19 @@ func (s *Store) purgeOld(ctx context.Context, op string, olderThan time.Duration
 // PurgeSession removes everything that a session has: its state, its claims and
 // the totals of its writes, its questions to people and the grants for it alone.
 // It gives how many rows, up to a bound for each kind: call it until it gives 0,
-// also after it was interrupted. It fails with Busy while somebody has the
-// session's lease, and ends one that has run out. What it leaves: the audit
+// also after it was interrupted. It fails with Busy if the fence is not the
+// session's; see Fence. What it leaves: the audit
 // records; the lease's row, whose fence keeps former holders from writing; the
 // user's grants for all sessions; kv, files and blobs, which are not the
 // session's or not here. A call of the session that is still running cannot
 // settle any more.
-func (s *Store) PurgeSession(ctx context.Context, ref host.SessionRef) (removed int, err error) {
+func (s *Store) PurgeSession(ctx context.Context, ref host.SessionRef, fence Fence) (removed int, err error) {
 	const op = "state.PurgeSession"
 	if err := checkRef(ref); err != nil {
 		return 0, s.fail(ctx, op, err)
 	}
-	unleased := func(ctx context.Context, op string, run func(ctx context.Context, ex *executor) error) error {
-		return s.writeFor(ctx, op, ref, 0, func(ctx context.Context, ex *executor, _ time.Time) error { return run(ctx, ex) })
+	under := func(ctx context.Context, op string, run func(ctx context.Context, ex *executor) error) error {
+		return s.writeFor(ctx, op, ref, fence, func(ctx context.Context, ex *executor, _ time.Time) error { return run(ctx, ex) })
 	}
 	q, args := s.queries, sessionArgs(ref)
 	for _, p := range []purge{
@@ -98,7 +98,7 @@ func (s *Store) PurgeSession(ctx context.Context, ref host.SessionRef) (removed 
 		{find: q.approvalsOf, remove: q.removeApproval, key: 2, args: args},
 		{find: q.grantsFor, remove: q.removeGrant, key: 3, args: args},
 	} {
-		n, err := s.purge(ctx, op, p, unleased)
+		n, err := s.purge(ctx, op, p, under)
 		removed += n
 		if err != nil {
 			return removed, err

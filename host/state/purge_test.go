@@ -56,12 +56,12 @@ func TestAPurgedSessionLeavesItsLeaseAndItsAuditAndOthersEverything(t *testing.T
 		addGrant(t, s, standing("", "all"), time.Hour)
 		kept, before := rowsOf(t, s, other), rowsOf(t, s, ref)
 		fence := lease(t, s, "replica-a")
-		removed, err := s.PurgeSession(t.Context(), ref)
+		removed, err := s.PurgeSession(t.Context(), ref, 0)
 		if wantCode(t, err, abi.Busy); removed != 0 {
 			t.Errorf("%d rows were removed under a lease", removed)
 		}
 		clock.pass(time.Hour)
-		removed, err = s.PurgeSession(t.Context(), ref)
+		removed, err = s.PurgeSession(t.Context(), ref, 0)
 		if want := keys + 2 + 2 + 1 + 1; err != nil || removed != want {
 			t.Errorf("%d rows removed, %v; want %d", removed, err, want)
 		}
@@ -78,7 +78,7 @@ func TestAPurgedSessionLeavesItsLeaseAndItsAuditAndOthersEverything(t *testing.T
 				t.Errorf("%s has %v of %v", r, now, kept)
 			}
 		}
-		if removed, err = s.PurgeSession(t.Context(), ref); err != nil || removed != 0 {
+		if removed, err = s.PurgeSession(t.Context(), ref, 0); err != nil || removed != 0 {
 			t.Errorf("again: %d, %v", removed, err)
 		}
 		wantCode(t, s.Settle(t.Context(), settlement(request(ref, "open", "call"), `1`)), abi.InFlight)

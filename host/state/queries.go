@@ -38,7 +38,7 @@ const (
 	rangeOfKV     = whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?"
 	ofLive        = " WHERE tenant_id = ? AND live_id = ?"
 	ofClaim       = whereSession + " AND claim_key = ?"
-	ofHolder      = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0 AND (fence = ? OR fence = 0 OR ? = 0)"
+	ofHolder      = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0 AND (fence = ? OR fence = 0)"
 	ofUser        = " WHERE tenant_id = ? AND user_id = ?"
 	approvalOf    = "SELECT tenant_id, approval_id, user_id, session_id, call_id, digest, status, asked_at, answered_at, answered_by, contrary_by, used_by, detail, words FROM agent_approval"
 	grantOf       = "SELECT tenant_id, user_id, grant_id, session_id, tool, max_tier, granted_at, expires_at, granted_by, condition_text FROM agent_standing_grant"

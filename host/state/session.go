@@ -208,7 +208,7 @@ func (s *Store) applyChange(ctx context.Context, ex *executor, ref host.SessionR
 // would be a way to the database and back. It reports false where the key is or
 // was there, or was not to be made: then the look decides.
 func (s *Store) makeAtOnce(ctx context.Context, ex *executor, c Change, at time.Time, args []any) (bool, error) {
-	if s.dialect.taken == nil || c.Version != 0 || c.Data == nil {
+	if s.dialect.taken == nil || c.Version != 0 || c.Data == nil || c.Keep {
 		return false, nil
 	}
 	_, err := ex.exec(ctx, s.queries.makeState, append([]any{1, false, at.UnixMicro(), bytesOf(c.Data)}, args...)...)
