@@ -78,13 +78,17 @@ func (f *folder) keep(key string) error {
 	return nil
 }
 
-// purge removes the folder of a session with what the bucket does not list:
-// metadata whose blob was never moved into place.
+// purge removes the folder of a session, durably, with what the bucket does not
+// list: metadata whose blob was never moved into place. A folder that is gone
+// already may be so only in memory, after a purge that failed.
 func (f *folder) purge(prefix string) error {
 	if f == nil {
 		return nil
 	}
-	return os.RemoveAll(f.path(prefix))
+	if err := os.RemoveAll(f.path(prefix)); err != nil {
+		return err
+	}
+	return f.sync(f.root, true)
 }
 
 // path gives where the bucket keeps a key, all of whose characters stand for

@@ -189,6 +189,28 @@ func TestAPurgeTakesWhatADeadProcessLeft(t *testing.T) {
 	}
 }
 
+func TestAPurgeIsDoneWhenItHasReachedTheDisk(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "blobs")
+	s := openIn(t, root)
+	if _, err := s.Put(t.Context(), owner, abi.BlobInfo{}, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, broken := range []error{errors.New("the disk is broken"), nil, nil} {
+		var synced []string
+		s.folder.sync = func(name string, dir bool) error {
+			if left, err := os.ReadDir(root); err != nil || len(left) != 0 || !dir {
+				t.Errorf("synced is %s with %q, %v", name, left, err)
+			}
+			synced = append(synced, name)
+			return broken
+		}
+		err := s.PurgeSession(t.Context(), owner)
+		if (err == nil) != (broken == nil) || !slices.Equal(synced, []string{root}) {
+			t.Errorf("with a disk that says %v the purge gives %v; synced are %q", broken, err, synced)
+		}
+	}
+}
+
 // purged is more than two pages of every bucket's list.
 const purged = 2005
 
