@@ -82,8 +82,9 @@ func (a *approvals) grant(ctx context.Context, s *state.Store, g state.StandingG
 			return host.Fail("approvals", abi.NewProblem(abi.BadValue, "--when %s: %v", g.Condition, err).WithHint("write CEL such as args.price >= 50"), nil)
 		}
 	}
-	record := grantRecord(g, map[string]any{"granted": viewGrant(g), "lasts": lasts.String()})
-	kept, err := s.AddStandingGrant(ctx, g, lasts, record)
+	kept, err := s.AddStandingGrant(ctx, g, lasts, func(kept state.StandingGrant) host.Record {
+		return grantRecord(kept, map[string]any{"granted": viewGrant(kept), "lasts": lasts.String()})
+	})
 	if err != nil {
 		return err
 	}

@@ -276,35 +276,81 @@ func (s *Store) Delete(ctx context.Context, ref host.SessionRef, id string) erro
 	if problem != nil {
 		return host.Fail(op, problem, nil)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+	if err := s.remove(ctx, key); err != nil {
 		return failure(ctx, op, "the blob cannot be removed", err)
 	}
 	return nil
 }
 
+// remove removes an object, which may be gone already.
+func (s *Store) remove(ctx context.Context, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	err := s.bucket.Delete(ctx, key)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil
+	}
+	return err
+}
+
 // PurgeSession removes all blobs of a session. It may be repeated, and must be
-// where it fails. What is written meanwhile may stay.
+// where it fails. What is written meanwhile may stay. Each step has the store's
+// time for one operation; the whole lasts as long as its context lets it.
 func (s *Store) PurgeSession(ctx context.Context, ref host.SessionRef) error {
 	const op = "blob.PurgeSession"
 	if err := ref.Valid(); err != nil {
 		return host.Fail(op, abi.NewProblem(abi.BadValue, "%v", err), nil)
 	}
-	objects := s.bucket.List(&blob.ListOptions{Prefix: prefixOf(ref)})
-	for {
-		object, err := objects.Next(ctx)
-		if err == nil {
-			err = s.bucket.Delete(ctx, object.Key)
-		} else if err == io.EOF {
-			if err = s.folder.purge(prefixOf(ref)); err == nil {
-				return nil
-			}
+	err := s.purgeListed(ctx, prefixOf(ref))
+	if err == nil {
+		err = s.folder.purge(prefixOf(ref))
+	}
+	if err != nil {
+		return failure(ctx, op, "the session's blobs cannot be removed", err)
+	}
+	return nil
+}
+
+// purgeListed removes what the bucket lists.
+func (s *Store) purgeListed(ctx context.Context, prefix string) error {
+	for objects := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
+		object, err := s.next(ctx, objects)
+		if err == io.EOF {
+			return nil
 		}
-		if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-			return failure(ctx, op, "the session's blobs cannot be removed", err)
+		if err == nil {
+			err = s.remove(ctx, object.Key)
+		}
+		if err != nil {
+			return err
 		}
 	}
+}
+
+// listTries is how often a folder is listed before what it does not find counts
+// as a failure: each time may meet the temporary file of another write.
+const listTries = 10
+
+// next gives the next object of a list, and io.EOF behind the last one. A bucket
+// that is not found is not there; a folder's list breaks off where a file goes
+// away under it, and is then made again.
+func (s *Store) next(ctx context.Context, objects *blob.ListIterator) (object *blob.ListObject, err error) {
+	tries := 1
+	if s.folder != nil {
+		tries = listTries
+	}
+	for range tries {
+		if object, err = s.nextOnce(ctx, objects); gcerrors.Code(err) != gcerrors.NotFound {
+			break
+		}
+	}
+	return object, err
+}
+
+func (s *Store) nextOnce(ctx context.Context, objects *blob.ListIterator) (*blob.ListObject, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return objects.Next(ctx)
 }
 
 // Close ends the use of the bucket.

@@ -361,6 +361,9 @@ func TestABucketThatFailsIsAFailureOfTheStore(t *testing.T) {
 	if _, err := s.Put(ctx, ref, abi.BlobInfo{}, []byte("x")); codeOf(err) != abi.StoreFailure {
 		t.Errorf("a bucket that is not there: %v", err)
 	}
+	if err := s.PurgeSession(ctx, ref); codeOf(err) != abi.StoreFailure {
+		t.Errorf("a purge of a bucket that is not there: %v", err)
+	}
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := s.Stat(stopped, ref, blob.NewID()); codeOf(err) != abi.Cancelled {

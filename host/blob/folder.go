@@ -6,28 +6,54 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // A folder is the disk behind a bucket that is one. The bucket moves whole files
 // into place, but leaves when they reach the disk to the system: after a power
 // cut a settled call could name a blob that is empty or not there.
 type folder struct {
-	root string
-	sync func(name string, dir bool) error // brings a file's bytes, or a folder's entries, to the disk
+	root  string
+	above []string                          // the folders whose entries lead to the root, as far as they may be new
+	sync  func(name string, dir bool) error // brings a file's bytes, or a folder's entries, to the disk
 }
 
-// newFolder makes the entry of a root that is new durable.
-func newFolder(root string) (*folder, error) {
+// newFolder is for a root that is there or will be made.
+func newFolder(root string, sync func(name string, dir bool) error) (*folder, error) {
 	root, err := filepath.Abs(root) // the process may change its own folder
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{root: root, sync: syncFile}
-	err = f.sync(filepath.Dir(root), true)
-	if errors.Is(err, fs.ErrPermission) {
-		err = nil // whoever made the root there is not this process
+	return &folder{root: root, above: foldersAbove(root), sync: sync}, nil
+}
+
+// foldersAbove gives the folders that get an entry where a root is made with all
+// that leads to it: from the deepest one that is there down to its parent.
+func foldersAbove(root string) (above []string) {
+	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
+		above = append(above, dir)
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			slices.Reverse(above)
+			return above
+		}
 	}
-	return f, err
+}
+
+// made makes the entries that lead to the root durable.
+func (f *folder) made() error {
+	if f == nil {
+		return nil
+	}
+	for i, dir := range f.above {
+		err := f.sync(dir, true)
+		if i == 0 && errors.Is(err, fs.ErrPermission) {
+			err = nil // whoever made the root there is not this process
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // attributes is how the bucket ends the name of the file with a blob's metadata.
@@ -52,13 +78,17 @@ func (f *folder) keep(key string) error {
 	return nil
 }
 
-// purge removes the folder of a session with what the bucket does not list:
-// metadata whose blob was never moved into place.
+// purge removes the folder of a session, durably, with what the bucket does not
+// list: metadata whose blob was never moved into place. A folder that is gone
+// already may be so only in memory, after a purge that failed.
 func (f *folder) purge(prefix string) error {
 	if f == nil {
 		return nil
 	}
-	return os.RemoveAll(f.path(prefix))
+	if err := os.RemoveAll(f.path(prefix)); err != nil {
+		return err
+	}
+	return f.sync(f.root, true)
 }
 
 // path gives where the bucket keeps a key, all of whose characters stand for

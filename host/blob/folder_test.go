@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"gocloud.dev/blob"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -186,6 +189,28 @@ func TestAPurgeTakesWhatADeadProcessLeft(t *testing.T) {
 	}
 }
 
+func TestAPurgeIsDoneWhenItHasReachedTheDisk(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "blobs")
+	s := openIn(t, root)
+	if _, err := s.Put(t.Context(), owner, abi.BlobInfo{}, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, broken := range []error{errors.New("the disk is broken"), nil, nil} {
+		var synced []string
+		s.folder.sync = func(name string, dir bool) error {
+			if left, err := os.ReadDir(root); err != nil || len(left) != 0 || !dir {
+				t.Errorf("synced is %s with %q, %v", name, left, err)
+			}
+			synced = append(synced, name)
+			return broken
+		}
+		err := s.PurgeSession(t.Context(), owner)
+		if (err == nil) != (broken == nil) || !slices.Equal(synced, []string{root}) {
+			t.Errorf("with a disk that says %v the purge gives %v; synced are %q", broken, err, synced)
+		}
+	}
+}
+
 // purged is more than two pages of every bucket's list.
 const purged = 2005
 
@@ -213,5 +238,54 @@ func TestAPurgeGoesOverAllPages(t *testing.T) {
 	}
 	if left, err := os.ReadDir(root); err != nil || len(left) != 0 {
 		t.Errorf("there is %q, %v", left, err)
+	}
+}
+
+// The bucket makes all folders that lead to its root: each of their entries is on
+// the disk before the store is used.
+func TestAllFoldersThatAStoreMakesAreOnTheDisk(t *testing.T) {
+	there := t.TempDir()
+	root := filepath.Join(there, "a", "b", "blobs")
+	u := &url.URL{Scheme: "file", Path: filepath.ToSlash(root)}
+	for _, want := range [][]string{
+		{there, filepath.Join(there, "a"), filepath.Join(there, "a", "b")},
+		{filepath.Join(there, "a", "b")}, // where all of them are there
+	} {
+		var synced []string
+		s, err := openStore(t.Context(), u, openFolder, func(name string, dir bool) error {
+			synced = append(synced, name)
+			return syncFile(name, dir)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil || !slices.Equal(synced, want) {
+			t.Errorf("synced are %q, want %q; %v", synced, want, err)
+		}
+	}
+}
+
+// Only a folder that this process has not made may be one that it cannot sync.
+func TestAStoreWhoseFolderDoesNotReachTheDiskIsNotOpened(t *testing.T) {
+	broken := errors.New("the disk is broken")
+	for _, tt := range []struct {
+		fails int // which of the folders
+		with  error
+		opens bool
+	}{{0, broken, false}, {1, broken, false}, {0, fs.ErrPermission, true}, {1, fs.ErrPermission, false}} {
+		r, syncs := &remote{}, 0
+		u := &url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(t.TempDir(), "a", "blobs"))}
+		s, err := openStore(t.Context(), u, func(context.Context, *url.URL) (*blob.Bucket, error) { return blob.NewBucket(r), nil }, func(string, bool) error {
+			if syncs++; syncs == tt.fails+1 {
+				return tt.with
+			}
+			return nil
+		})
+		if (err == nil) != tt.opens || r.closed == tt.opens {
+			t.Errorf("folder %d with %v: it gives %v, and the bucket is closed: %v", tt.fails, tt.with, err, r.closed)
+		}
+		if s != nil {
+			s.Close()
+		}
 	}
 }

@@ -3,6 +3,7 @@ package blob
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -57,15 +58,28 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if !ok {
 		return nil, host.Fail(op, unknownScheme(u.Scheme, known), nil)
 	}
-	bucket, err := open(ctx, u)
+	s, err := openStore(ctx, u, open, syncFile)
 	if err != nil {
 		return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the blob store at %s cannot be opened", place(u)), err)
 	}
-	s := &Store{bucket: bucket, timeout: cmp.Or(o.Timeout, Timeout)}
+	s.timeout = cmp.Or(o.Timeout, Timeout)
+	return s, nil
+}
+
+// openStore opens a bucket, and makes the folder that it may be durable.
+func openStore(ctx context.Context, u *url.URL, open opener, sync func(name string, dir bool) error) (*Store, error) {
+	s := &Store{}
+	var err error
 	if u.Scheme == "file" {
-		if s.folder, err = newFolder(filepath.FromSlash(u.Path)); err != nil {
-			return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the blob store at %s cannot be opened", place(u)), err)
+		if s.folder, err = newFolder(filepath.FromSlash(u.Path), sync); err != nil {
+			return nil, err
 		}
+	}
+	if s.bucket, err = open(ctx, u); err != nil {
+		return nil, err
+	}
+	if err = s.folder.made(); err != nil {
+		return nil, errors.Join(err, s.bucket.Close())
 	}
 	return s, nil
 }

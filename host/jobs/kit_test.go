@@ -43,9 +43,27 @@ func must(t testing.TB, err error) {
 }
 
 // A fakeClock is the store's clock; it moves only when told.
-type fakeClock struct{ micros atomic.Int64 }
+type fakeClock struct {
+	micros atomic.Int64
+	hang   atomic.Pointer[hang] // nil while it tells the time
+}
+
+// A hang is a time in which the store does not answer: whoever asks its clock
+// tells so, and waits for the end.
+type hang struct{ asked, end chan struct{} }
+
+// stop makes the store hang.
+func (c *fakeClock) stop() *hang {
+	h := &hang{make(chan struct{}, 100), make(chan struct{})}
+	c.hang.Store(h)
+	return h
+}
 
 func (c *fakeClock) now() time.Time {
+	if h := c.hang.Load(); h != nil {
+		h.asked <- struct{}{}
+		<-h.end
+	}
 	return time.UnixMicro(time.Hour.Microseconds() + c.micros.Load())
 }
 

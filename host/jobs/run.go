@@ -57,18 +57,32 @@ func do(ctx context.Context, job Job) (err error) {
 	return job.Do(ctx)
 }
 
-// wait keeps the lease until the run has ended, and ends it when it must.
+// wait keeps the lease until the run has ended, and ends it when it must. The
+// store is asked in the background: it may answer long after the lease is over.
 func (w *watch) wait(ctx context.Context, done <-chan error) error {
+	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
 	renew := time.NewTicker(w.r.pace.lease / 3)
 	defer renew.Stop()
+	over := time.NewTimer(w.left())
+	defer over.Stop()
 	stopping := ctx.Done()
+	var answer <-chan renewal // nil while nothing is asked
 	var graceOver <-chan time.Time
 	for {
 		select {
 		case err := <-done:
 			return err
 		case <-renew.C:
-			w.renew(ctx)
+			if answer == nil {
+				answer = w.renew(asking)
+			}
+		case a := <-answer:
+			answer = nil
+			w.heed(a)
+			over.Reset(w.left())
+		case <-over.C:
+			w.stop(abi.NewProblem(abi.StoreFailure, "job %s was ended because the store did not renew its lease in time", w.job.Name))
 		case <-stopping:
 			stopping, graceOver = nil, time.After(w.r.pace.grace)
 		case <-graceOver:
@@ -77,19 +91,39 @@ func (w *watch) wait(ctx context.Context, done <-chan error) error {
 	}
 }
 
-// renew asks for more time. A run goes on through failures of the store as long
-// as nobody can have taken the job over.
-func (w *watch) renew(ctx context.Context) {
+// left gives how long the run may go on without another renewal: the last sixth
+// of the lease is for it to end, before others begin.
+func (w *watch) left() time.Duration {
 	lease := w.r.pace.lease
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease/3)
-	defer cancel()
-	asked := time.Now()
-	err := w.r.store.RenewJob(ctx, w.job.Name, w.fence, lease)
+	return time.Until(w.renewed.Add(lease - lease/6))
+}
+
+// A renewal is what became of a question for more time.
+type renewal struct {
+	asked time.Time
+	err   error
+}
+
+// renew asks for more time. The answer is buffered: nobody may be there for it.
+func (w *watch) renew(ctx context.Context) <-chan renewal {
+	answer := make(chan renewal, 1)
+	lease, asked := w.r.pace.lease, time.Now()
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, lease/3)
+		defer cancel()
+		answer <- renewal{asked, w.r.store.RenewJob(ctx, w.job.Name, w.fence, lease)}
+	}()
+	return answer
+}
+
+// heed takes an answer. A run goes on through failures of the store as long as
+// nobody can have taken the job over.
+func (w *watch) heed(a renewal) {
 	switch {
-	case err == nil:
-		w.renewed = asked
-	case errors.Is(err, state.ErrLeaseLost), time.Since(w.renewed) > lease/2: // the next question would come too late
-		w.stop(err)
+	case a.err == nil:
+		w.renewed = a.asked
+	case errors.Is(a.err, state.ErrLeaseLost), time.Since(w.renewed) > w.r.pace.lease/2: // the next question would come too late
+		w.stop(a.err)
 	}
 }
 

@@ -229,6 +229,48 @@ func TestAHolderThatCannotRenewStopsBeforeOthersBegin(t *testing.T) {
 	})
 }
 
+// The store hangs in the middle of the run, and answers only when that has ended.
+func TestARunEndsInTimeWhileTheStoreDoesNotAnswer(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lease, grace time.Duration
+		stops        bool // while a renewal waits
+		says         string
+	}{
+		"its lease runs out": {300 * time.Millisecond, time.Hour, false, "did not renew its lease in time"},
+		"its host stops":     {3 * time.Second, time.Millisecond, true, "its host stops"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, dsn string) {
+				clock, begun, ended := &fakeClock{}, make(chan *hang, 1), make(chan struct{})
+				job := hourly(func(ctx context.Context) error {
+					hangs := clock.stop()
+					begun <- hangs
+					<-ctx.Done()
+					close(hangs.end)
+					return ctx.Err()
+				})
+				r := replicaAt(t, dsn, clock, job)
+				r.pace.lease, r.pace.grace = tt.lease, tt.grace
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go func() {
+					r.turn(ctx, job)
+					close(ended)
+				}()
+				hangs := <-begun
+				<-hangs.asked
+				if tt.stops {
+					cancel()
+				}
+				<-ended
+				if last := r.only(t); !strings.Contains(last.Failure, tt.says) {
+					t.Errorf("%+v", last)
+				}
+			})
+		})
+	}
+}
+
 func TestAJobThatNobodyRanHasOnlyItsName(t *testing.T) {
 	nothing := func(context.Context) error { return nil }
 	r := replicaAt(t, t.TempDir()+"/store.db", nil, Job{Name: "b", Every: time.Hour, Do: nothing}, Job{Name: "a", Every: time.Hour, Do: nothing})

@@ -116,14 +116,14 @@ func (r claimRow) endedFor(fence Fence, at time.Time) bool {
 	return at.UnixMicro() >= r.leaseUntil || r.fence != 0 && fence > r.fence
 }
 
-func (s *Store) claimRow(ctx context.Context, ex *executor, query string, session host.SessionRef, key host.Key) (row claimRow, found bool, err error) {
-	found, err = ex.row(ctx, query, claimArgs(session, key),
+func (s *Store) claimRow(ctx context.Context, ex *executor, session host.SessionRef, key host.Key) (row claimRow, found bool, err error) {
+	found, err = ex.row(ctx, s.queries.claim, claimArgs(session, key),
 		&row.digest, (*string)(&row.call), &row.done, &row.leaseUntil, (*int64)(&row.fence), &row.outcome)
 	return row, found, err
 }
 
 func (s *Store) decideClaim(ctx context.Context, ex *executor, req ClaimRequest, takeOver bool, at time.Time) (Claim, error) {
-	held, found, err := s.claimRow(ctx, ex, s.queries.claim, req.Session, req.Key)
+	held, found, err := s.claimRow(ctx, ex, req.Session, req.Key)
 	switch {
 	case err != nil:
 		return Claim{}, err
@@ -158,51 +158,6 @@ func (s *Store) takeClaim(ctx context.Context, ex *executor, req ClaimRequest, a
 	return err
 }
 
-// FindClaim tells what became of a key, without taking it: as the session's
-// newest lease would be told by Claim, or, if the session never had one, as
-// anybody would. Nothing is locked, so that the answer may be old by the time
-// that it is read. It reports whether there is a claim.
-func (s *Store) FindClaim(ctx context.Context, session host.SessionRef, key host.Key) (Claim, bool, error) {
-	const op = "state.FindClaim"
-	err := checkRef(session)
-	if err == nil {
-		err = checkID("idempotency key", string(key))
-	}
-	if err != nil {
-		return Claim{}, false, s.fail(ctx, op, err)
-	}
-	claim, found, err := s.findClaim(ctx, session, key)
-	if err != nil {
-		return Claim{}, false, s.fail(ctx, op, err)
-	}
-	return claim, found, nil
-}
-
-// findClaim reads the fence first: a claim of a lease that began in between is
-// not taken for one of an earlier lease.
-func (s *Store) findClaim(ctx context.Context, session host.SessionRef, key host.Key) (claim Claim, found bool, err error) {
-	var fence Fence
-	if _, err := s.reader.row(ctx, s.queries.leaseFence, sessionArgs(session), (*int64)(&fence)); err != nil {
-		return Claim{}, false, err
-	}
-	at, err := s.now(ctx, s.reader)
-	if err != nil {
-		return Claim{}, false, err
-	}
-	held, found, err := s.claimRow(ctx, s.reader, s.queries.findClaim, session, key)
-	if err != nil || !found {
-		return Claim{}, false, err
-	}
-	claim = Claim{State: ClaimInFlight, Call: held.call}
-	switch {
-	case held.done:
-		claim.State, claim.Outcome = ClaimDone, held.outcome
-	case held.endedFor(fence, at):
-		claim.State = ClaimUnknown
-	}
-	return claim, true, nil
-}
-
 // ReleaseClaim gives a key back after a failure, which does not consume it, and
 // commits the records with that. The fence is the one that the call claimed
 // with. A holder whose lease on the session is over may still say that its call
@@ -232,7 +187,7 @@ func (s *Store) ReleaseClaim(ctx context.Context, session host.SessionRef, fence
 
 // notHeld says what became of a claim that a call holds no more.
 func (s *Store) notHeld(ctx context.Context, ex *executor, session host.SessionRef, key host.Key, call host.CallID) error {
-	held, found, err := s.claimRow(ctx, ex, s.queries.claim, session, key)
+	held, found, err := s.claimRow(ctx, ex, session, key)
 	switch {
 	case err != nil:
 		return err

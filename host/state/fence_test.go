@@ -26,15 +26,6 @@ func releaseUnder(t *testing.T, s *Store, req ClaimRequest) error {
 	return s.ReleaseClaim(t.Context(), req.Session, req.Fence, req.Key, req.Call, host.Record{Call: req.Call, Kind: host.RecordNotice})
 }
 
-func wantFound(t *testing.T, s *Store, state ClaimState, holder host.CallID) Claim {
-	t.Helper()
-	claim, found, err := s.FindClaim(t.Context(), session("shop"), "key")
-	if err != nil || found != (state != "") || claim.State != state || claim.Call != holder {
-		t.Fatalf("found %v: %q held by %q, %v; want %q held by %q", found, claim.State, claim.Call, err, state, holder)
-	}
-	return claim
-}
-
 // takenOver gives the requests of a holder whose lease on the session is over,
 // and of the next holder, long before the claim's own time runs out.
 func takenOver(t *testing.T, s *Store, clock *fakeClock, former, next host.CallID) (old, now ClaimRequest) {
@@ -49,17 +40,15 @@ func TestAClaimOfAnEarlierLeaseIsUnknownAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
 		s, clock, _ := openWithClock(t, d)
 		old, now := takenOver(t, s, clock, "call1", "call2")
-		wantFound(t, s, ClaimUnknown, "call1")
 		wantClaim(t, s.Claim, now, ClaimUnknown, "call1")
 		wantClaim(t, s.Reclaim, now, ClaimNew, "call2")
-		wantFound(t, s, ClaimInFlight, "call2")
 		wantClaim(t, s.Reclaim, requestUnder(now.Fence, "call3"), ClaimInFlight, "call2")
 
 		wantLost(t, s.Settle(t.Context(), settlementUnder(old, `1`)))
 		wantCode(t, releaseUnder(t, s, old), abi.InFlight)
 		must(t, s.Settle(t.Context(), settlementUnder(now, `2`)))
 		wantCode(t, releaseUnder(t, s, old), abi.InFlight)
-		if claim := wantFound(t, s, ClaimDone, "call2"); string(claim.Outcome) != "2" {
+		if claim := wantClaim(t, s.Claim, requestUnder(now.Fence, "call3"), ClaimDone, "call2"); string(claim.Outcome) != "2" {
 			t.Errorf("outcome %s", claim.Outcome)
 		}
 		wantRecords(t, s, "shop", "intent call1", "intent call2", "outcome call2")
@@ -75,7 +64,7 @@ func TestAResumedCallIsFencedFromItsFormerLeaseOnTheSameStore(t *testing.T) {
 		wantClaim(t, s.Reclaim, now, ClaimNew, "call1")
 		wantCode(t, releaseUnder(t, s, old), abi.InFlight)
 		wantLost(t, s.Settle(t.Context(), settlementUnder(old, `1`)))
-		wantFound(t, s, ClaimInFlight, "call1")
+		wantClaim(t, s.Claim, requestUnder(now.Fence, "call2"), ClaimInFlight, "call1")
 		must(t, s.Settle(t.Context(), settlementUnder(now, `2`)))
 		wantRecords(t, s, "shop", "intent call1", "intent call1", "outcome call1")
 	})
@@ -86,7 +75,6 @@ func TestAFencedHolderWhoseCallFailedMayStillGiveTheKeyBack(t *testing.T) {
 		s, clock, _ := openWithClock(t, d)
 		old, now := takenOver(t, s, clock, "call1", "call2")
 		must(t, releaseUnder(t, s, old))
-		wantFound(t, s, "", "")
 		wantClaim(t, s.Claim, now, ClaimNew, "call2")
 	})
 }
@@ -95,7 +83,7 @@ func TestAClaimOfTheSameLeaseOrOfNoneIsWaitedFor(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
 		s, clock, _ := openWithClock(t, d)
 		claimNew(t, s, requestUnder(0, "call1"))
-		wantFound(t, s, ClaimInFlight, "call1")
+		wantClaim(t, s.Claim, requestUnder(0, "call2"), ClaimInFlight, "call1")
 		fence := lease(t, s, "replica-a")
 		wantClaim(t, s.Reclaim, requestUnder(fence, "call2"), ClaimInFlight, "call1")
 		must(t, s.Settle(t.Context(), Settlement{Session: session("shop"), Call: "call1", Fence: fence, Key: "key", Outcome: []byte("1")}))
@@ -122,18 +110,5 @@ func TestAnInventedFenceDoesNotMakeAClaimUnknown(t *testing.T) {
 		_, err := s.Reclaim(t.Context(), forged)
 		wantLost(t, err)
 		must(t, s.Settle(t.Context(), settlementUnder(req, `1`)))
-	})
-}
-
-func TestFindClaimRefusesBadInputAndFindsNothingOfOthers(t *testing.T) {
-	onBoth(t, func(t *testing.T, d database) {
-		s := d.open(t)
-		wantFound(t, s, "", "")
-		claimNew(t, s, request(session("other"), "key", "call1"))
-		wantFound(t, s, "", "")
-		_, _, err := s.FindClaim(t.Context(), session("shop"), "")
-		wantCode(t, err, abi.BadValue)
-		_, _, err = s.FindClaim(t.Context(), host.SessionRef{}, "key")
-		wantCode(t, err, abi.BadValue)
 	})
 }

@@ -161,7 +161,8 @@ type jobRow struct {
 }
 
 // wait gives how long nobody can take the job. One whose last run began in the
-// future is due: the store's clock was put back, which must not stop the work.
+// future is due: the store's clock was put back, which must not stop the work. So
+// is one whose holder's time ends farther away than it can.
 func (r jobRow) wait(every time.Duration, at time.Time) time.Duration {
 	now, until := at.UnixMicro(), r.until
 	if r.holder == "" {
@@ -169,6 +170,8 @@ func (r jobRow) wait(every time.Duration, at time.Time) time.Duration {
 		if r.started > now {
 			return 0
 		}
+	} else if until > at.Add(farthestEnd).UnixMicro() {
+		return 0
 	}
 	return time.Duration(until-now) * time.Microsecond
 }

@@ -158,6 +158,25 @@ func TestAShorterPauseCountsAtOnceAndAClockThatWasPutBackStopsNothing(t *testing
 	})
 }
 
+func TestADeadHoldersJobDoesNotWaitForAClockThatWasPutBack(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s, clock, _ := openWithClock(t, d)
+		req := jobRequest("a")
+		req.Lease = MaxLeaseTime
+		old, _ := take(t, s, req)
+		clock.pass(-unitTime) // so old may the time be of who waited for the row
+		wantWait(t, s, "b", MaxLeaseTime+unitTime)
+		clock.pass(-time.Microsecond)
+		fence := wantTaken(t, s, "b")
+		if fence <= old {
+			t.Errorf("fence %d after %d", fence, old)
+		}
+		wantLost(t, s.RenewJob(t.Context(), "purge", old, time.Minute))
+		clock.pass(-time.Minute) // less than any lease: it is waited for
+		wantWait(t, s, "a", 2*time.Minute)
+	})
+}
+
 func TestJobsRefuseBadInput(t *testing.T) {
 	s := openStore(t)
 	for name, change := range map[string]func(r *JobRequest){

@@ -13,6 +13,12 @@ import (
 // it after its holder died. A holder renews it while its turn runs.
 const MaxLeaseTime = 10 * time.Minute
 
+// farthestEnd is how far away the end of a lease can lie for who looks at it: who
+// waited for its row asked for the time before that, and it was renewed since. An
+// end that is farther away was stored before the store's clock was put back. It
+// counts as past: a holder that died must not stop the work for as long as that.
+const farthestEnd = MaxLeaseTime + unitTime
+
 // A Fence is the number of a lease; see host.Fence. The zero Fence may write
 // while nobody has a lease. If one has run out, such a write ends it, so that
 // its holder cannot write any more.
@@ -152,7 +158,9 @@ type leaseRow struct {
 
 func (r leaseRow) is(fence Fence) bool { return r.holder != "" && r.fence == fence }
 
-func (r leaseRow) holds(at time.Time) bool { return r.holder != "" && at.UnixMicro() < r.until }
+func (r leaseRow) holds(at time.Time) bool {
+	return r.holder != "" && at.UnixMicro() < r.until && r.until <= at.Add(farthestEnd).UnixMicro()
+}
 
 func (r leaseRow) busy(ref host.SessionRef, at time.Time) error {
 	held := &HeldError{Holder: r.holder, Fence: r.fence, Until: timeOf(r.until)}

@@ -66,6 +66,64 @@ func TestALeaseIsBusyForOthersUntilItEndsOrIsReleased(t *testing.T) {
 	})
 }
 
+func TestADeadHoldersLeaseDoesNotLastUntilAClockThatWasPutBackIsThereAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		for name, next := range map[string]func(s *Store) error{
+			"a lease": func(s *Store) error {
+				_, err := s.Lease(t.Context(), session("shop"), "replica-b", time.Minute)
+				return err
+			},
+			"a write": func(s *Store) error {
+				return s.SaveState(t.Context(), session("shop"), Change{Key: "k", Data: []byte("1")})
+			},
+		} {
+			s, clock, _ := openWithClock(t, d)
+			old, err := s.Lease(t.Context(), session("shop"), "replica-a", MaxLeaseTime)
+			must(t, err)
+			end := clock.now().Add(MaxLeaseTime)
+			clock.pass(-unitTime)
+			wantHeld(t, next(s), "replica-a", end)
+			clock.pass(-time.Microsecond)
+			if err := next(s); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			wantLost(t, s.Renew(t.Context(), session("shop"), old, time.Minute))
+		}
+	})
+}
+
+// The database tells who waits for a row the time at which the wait began: a
+// lease that was renewed meanwhile ends later after that than any lasts.
+func TestWhoWaitedWhileTheLongestLeaseWasRenewedDoesNotTakeItOver(t *testing.T) {
+	s, ref := mariadbDatabase().open(t), session("shop")
+	fence := lease(t, s, "replica-a")
+	locked, renews, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- s.transact(context.Background(), "state.Test", func(ctx context.Context, ex *executor) error {
+			row, _, _, err := s.leaseRow(ctx, ex, ref)
+			if err != nil {
+				return err
+			}
+			close(locked)
+			<-renews
+			at, err := s.now(ctx, ex)
+			row.until = at.Add(MaxLeaseTime).UnixMicro()
+			return errors.Join(err, s.putLease(ctx, ex, ref, row, true))
+		})
+	}()
+	<-locked
+	second := make(chan error, 1)
+	go func() {
+		_, err := s.Lease(context.Background(), ref, "replica-b", time.Minute)
+		second <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // until it waits
+	close(renews)
+	must(t, <-ended)
+	wantCode(t, <-second, abi.Busy)
+	must(t, s.Renew(t.Context(), ref, fence, time.Minute))
+}
+
 // Every way to write for a session.
 func fencedWrites(s *Store, fence Fence) map[string]func(ctx context.Context, n string) error {
 	ref := session("shop")

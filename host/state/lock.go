@@ -17,6 +17,8 @@ import (
 // rows to be locked, one for a part of all its keys. Whoever writes kv, or
 // depends on what it read there, locks the slots of its keys until it commits;
 // whoever depends on a range, or forks the tenant, locks all of them.
+// Whoever adds a standing grant locks the slot of its user's, so that their
+// number holds until the commit.
 // Whoever adds audit records has at least one of the tenant's slots, so that
 // with all of them nobody is in the middle of it.
 //

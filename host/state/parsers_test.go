@@ -99,8 +99,6 @@ func exerciseAll(t *testing.T, url string) {
 	claimNew(t, s, request(ref, "key1", "call1"))
 	must(t, s.ReleaseClaim(t.Context(), ref, 0, "key1", "call1"))
 	claimNew(t, s, request(ref, "key2", "call2"))
-	_, _, err = s.FindClaim(t.Context(), ref, "key2")
-	must(t, err)
 	view := s.View("shop", "n")
 	contents(t, view)
 	_, _, err = view.Get(t.Context(), "k")

@@ -8,11 +8,11 @@ type queries struct {
 
 	kvTenant, putKVTenant string
 
-	claim, findClaim, makeClaim, takeClaim, settleClaim, releaseClaim string
+	claim, makeClaim, takeClaim, settleClaim, releaseClaim string
 
 	addRecord, records, lastRecord string
 
-	lease, leaseFence, makeLease, changeLease string
+	lease, makeLease, changeLease string
 
 	job, makeJob, changeJob, jobs string
 
@@ -48,7 +48,6 @@ const (
 	grantKey      = "SELECT tenant_id, user_id, grant_id FROM agent_standing_grant"
 	ofApproval    = " WHERE tenant_id = ? AND approval_id = ?"
 	jobColumns    = "fence, holder_id, expires_at, started_at, ended_at, next_at, failure"
-	claimColumns  = "SELECT digest, call_id, done, lease_until, fence, outcome FROM agent_claim"
 )
 
 func newQueries(d dialect) queries {
@@ -73,8 +72,7 @@ func newQueries(d dialect) queries {
 		kvTenant:    "SELECT parent_id, depth, sealed FROM kv_tenant WHERE tenant_id = ?",
 		putKVTenant: d.upsert("kv_tenant", []string{"tenant_id"}, []string{"parent_id", "depth", "sealed"}),
 
-		claim:     claimColumns + ofClaim + d.lock,
-		findClaim: claimColumns + ofClaim,
+		claim: "SELECT digest, call_id, done, lease_until, fence, outcome FROM agent_claim" + ofClaim + d.lock,
 		makeClaim: insertInto("agent_claim", []string{"tenant_id", "user_id", "session_id", "claim_key", "digest", "call_id", "owner_id", "done", "lease_until",
 			"updated_at", "fence", "outcome"}),
 		takeClaim:    "UPDATE agent_claim SET call_id = ?, owner_id = ?, lease_until = ?, updated_at = ?, fence = ?" + ofClaim + " AND done = 0",
@@ -87,7 +85,6 @@ func newQueries(d dialect) queries {
 		lastRecord: "SELECT MAX(seq) FROM audit_record WHERE tenant_id = ?",
 
 		lease:       "SELECT fence, holder_id, expires_at, " + d.clock + " FROM agent_lease" + whereSession + d.lock,
-		leaseFence:  "SELECT fence FROM agent_lease" + whereSession,
 		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "tenant_id", "user_id", "session_id"}),
 		changeLease: "UPDATE agent_lease SET fence = ?, holder_id = ?, expires_at = ?" + whereSession,
 

@@ -38,21 +38,16 @@ type StandingGrant struct {
 // store's clock, up to MaxGrantTime; 0 means until it is revoked, which only a
 // grant for one session may. It fails with QuotaReached while the user has
 // MaxStandingGrants that have not run out.
-func (s *Store) AddStandingGrant(ctx context.Context, g StandingGrant, lasts time.Duration, records ...host.Record) (StandingGrant, error) {
+//
+// The records of the grant, made of it as it is kept, are kept with it. Their
+// functions must do nothing else, and may be called again.
+func (s *Store) AddStandingGrant(ctx context.Context, g StandingGrant, lasts time.Duration, records ...func(kept StandingGrant) host.Record) (StandingGrant, error) {
 	const op = "state.AddStandingGrant"
-	records, err := checkRecords(host.SessionRef{Tenant: g.Tenant, User: g.User, Session: g.Session}, records)
-	if err == nil {
-		err = g.check(lasts)
-	}
-	if err != nil {
+	if err := g.check(lasts); err != nil {
 		return StandingGrant{}, s.fail(ctx, op, err)
 	}
-	err = s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
-		var kept []string
-		err := ex.each(ctx, s.queries.countGrants, []any{string(g.Tenant), string(g.User), at.UnixMicro(), MaxStandingGrants}, scanText(&kept))
-		if err == nil && len(kept) >= MaxStandingGrants {
-			err = abi.NewProblem(abi.QuotaReached, "user %s has %d standing grants", g.User, len(kept)).WithHint("revoke some first")
-		}
+	err := s.transact(ctx, op, func(ctx context.Context, ex *executor) error {
+		at, err := s.roomForGrant(ctx, ex, g.Tenant, g.User)
 		if err != nil {
 			return err
 		}
@@ -66,12 +61,43 @@ func (s *Store) AddStandingGrant(ctx context.Context, g StandingGrant, lasts tim
 			at.UnixMicro(), until, string(g.GrantedBy), []byte(g.Condition)); err != nil {
 			return err
 		}
-		return s.keepRecords(ctx, ex, at, records)
+		return s.addGrantRecords(ctx, ex, at, g, records)
 	})
 	if err != nil {
 		return StandingGrant{}, err
 	}
 	return g, nil
+}
+
+// roomForGrant takes the slot of a user's grants, so that nobody adds one between
+// the count and the commit, and gives the time from which the next one counts.
+func (s *Store) roomForGrant(ctx context.Context, ex *executor, tenant host.TenantID, user host.UserID) (at time.Time, err error) {
+	if err := s.lockSlots(ctx, ex, tenant, slotOf("standing grants", string(user))); err != nil {
+		return at, err
+	}
+	if at, err = s.now(ctx, ex); err != nil {
+		return at, err
+	}
+	var kept []string
+	err = ex.each(ctx, s.queries.countGrants, []any{string(tenant), string(user), at.UnixMicro(), MaxStandingGrants}, scanText(&kept))
+	if err == nil && len(kept) >= MaxStandingGrants {
+		err = abi.NewProblem(abi.QuotaReached, "user %s has %d standing grants", user, len(kept)).WithHint("revoke some first")
+	}
+	return at, err
+}
+
+// addGrantRecords needs the slot of the user's grants, which is one of the
+// tenant's.
+func (s *Store) addGrantRecords(ctx context.Context, ex *executor, at time.Time, g StandingGrant, of []func(kept StandingGrant) host.Record) error {
+	var records []host.Record
+	for _, record := range of {
+		records = append(records, record(g))
+	}
+	records, err := checkRecords(host.SessionRef{Tenant: g.Tenant, User: g.User, Session: g.Session}, records)
+	if err != nil {
+		return err
+	}
+	return s.addRecords(ctx, ex, at, records)
 }
 
 func (g StandingGrant) check(lasts time.Duration) error {

@@ -1,7 +1,12 @@
 package state
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +20,9 @@ func standing(session host.SessionID, tool string) StandingGrant {
 
 func addGrant(t *testing.T, s *Store, g StandingGrant, lasts time.Duration) StandingGrant {
 	t.Helper()
-	g, err := s.AddStandingGrant(t.Context(), g, lasts, host.Record{Kind: "grant"})
+	g, err := s.AddStandingGrant(t.Context(), g, lasts, func(kept StandingGrant) host.Record {
+		return host.Record{Kind: "grant", Detail: fmt.Appendf(nil, `"%s %s %s"`, kept.ID, kept.GrantedAt, kept.Until)}
+	})
 	must(t, err)
 	return g
 }
@@ -86,6 +93,62 @@ func TestStandingGrantsAreBoundedAndThoseThatRanOutDoNotCount(t *testing.T) {
 	wantCode(t, err, abi.QuotaReached)
 	clock.pass(time.Minute)
 	addGrant(t, s, standing("", "tool"), time.Minute)
+}
+
+// Each of two that add one finds room for it where the other's is not counted.
+func TestGrantsThatAreAddedAtTheSameTimeDoNotPassTheirBound(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		dsn := d.fresh(t)
+		stores := []*Store{openAt(t, dsn, Options{}), openAt(t, dsn, Options{})}
+		for range MaxStandingGrants - 1 {
+			addGrant(t, stores[0], standing("", "tool"), time.Hour)
+		}
+		var added atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				_, err := stores[i%2].AddStandingGrant(t.Context(), standing("", "tool"), time.Hour)
+				if err == nil {
+					added.Add(1)
+				} else {
+					wantCode(t, err, abi.QuotaReached)
+				}
+			})
+		}
+		wg.Wait()
+		if added.Load() != 1 {
+			t.Errorf("%d grants found room for one", added.Load())
+		}
+	})
+}
+
+func TestWhoAddsAGrantWaitsForAnotherOfTheSameUser(t *testing.T) {
+	s := mariadbDatabase().open(t)
+	firstEnd, secondEnd := meets(t, s, func(ctx context.Context, ex *executor, _ time.Time) error {
+		_, err := s.roomForGrant(ctx, ex, "shop", "ann")
+		return err
+	}, func() error {
+		_, err := s.AddStandingGrant(t.Context(), standing("", "tool"), time.Hour)
+		return err
+	})
+	must(t, errors.Join(firstEnd, secondEnd))
+}
+
+func TestTheRecordOfAGrantTellsItAsItIsKept(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		g := addGrant(t, s, standing("s1", "tool"), time.Minute)
+		records, err := s.Records(t.Context(), "shop", RecordFilter{Session: host.SessionRef{User: "ann", Session: "s1"}})
+		must(t, err)
+		if want := fmt.Sprintf(`"%s %s %s"`, g.ID, g.GrantedAt, g.Until); len(records) != 1 || string(records[0].Detail) != want || g.ID == "" || g.GrantedAt.IsZero() {
+			t.Errorf("records %+v, want one that says %s", records, want)
+		}
+		_, err = s.AddStandingGrant(t.Context(), standing("s1", "tool"), time.Minute, func(StandingGrant) host.Record {
+			return host.Record{Session: session("other"), Kind: "grant"}
+		})
+		wantCode(t, err, abi.BadValue)
+		wantGrants(t, s, "s1", "tool")
+	})
 }
 
 func TestStandingGrantsRefuseBadInput(t *testing.T) {
