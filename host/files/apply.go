@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -35,7 +38,8 @@ type moved struct {
 
 // Apply puts the changes of the view on disk, durably, each file whole: all of
 // them, or none where it fails. StoreConflict means that a file is not any more
-// as a condition of the view asked for: run the call again with a new view.
+// as a condition of the view asked for, or that another call has made a folder
+// of it, or a file of its folder: run the call again with a new view.
 func (v *View) Apply(ctx context.Context) (*Change, error) {
 	const op = "files.Apply"
 	if len(v.changes) == 0 {
@@ -114,20 +118,29 @@ func (c *Change) verify(name string, want change) error {
 		return err
 	}
 	if hash != *want.onDisk && hash != want.hash {
-		return abi.NewProblem(abi.StoreConflict, "the file %s was changed by another call", abi.EchoPath(name))
+		return changedByAnother(name)
 	}
 	return nil
 }
 
+func changedByAnother(name string) *abi.Problem {
+	return abi.NewProblem(abi.StoreConflict, "the file %s was changed by another call", abi.EchoPath(name))
+}
+
+// hashOf gives the hash of a file on disk, "" where there is none, be it that
+// a folder has its name or a file that of its folder.
 func (c *Change) hashOf(name string) (string, error) {
 	f, err := c.session.Open(path.Join(treeFolder, name))
-	if missing(err) {
+	if missing(err) || errors.Is(err, syscall.ENOTDIR) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.IsDir() {
+		return "", err
+	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
@@ -158,7 +171,11 @@ func (c *Change) move(i int, name string, removed bool) error {
 	if err := c.noLinks(path.Dir(at)); err != nil {
 		return err
 	}
-	switch _, err := c.session.Lstat(at); {
+	switch info, err := c.session.Lstat(at); {
+	case err == nil && info.IsDir():
+		if err := c.noFolder(name, at, removed); err != nil {
+			return err
+		}
 	case err == nil:
 		if removed || c.session.Link(at, kept) != nil {
 			if err := c.session.Rename(at, kept); err != nil {
@@ -186,13 +203,30 @@ func (c *Change) move(i int, name string, removed bool) error {
 	return nil
 }
 
+// noFolder makes room for a file where there is a folder, which the view did
+// not see: an empty one goes, and one that another call has filled stays.
+func (c *Change) noFolder(name, at string, removed bool) error {
+	if removed {
+		return changedByAnother(name)
+	}
+	err := c.session.Remove(at)
+	if errors.Is(err, fs.ErrExist) { // there is something in it
+		return abi.NewProblem(abi.StoreConflict, "%s was made a folder by another call", abi.EchoPath(name))
+	}
+	return err
+}
+
 // noLinks refuses a folder that a link leads to: a session's folder holds more
-// than its files, and a link may lead there.
+// than its files, and a link may lead there. A file in its place is another
+// call's.
 func (c *Change) noLinks(folder string) error {
 	for ; folder != "."; folder = path.Dir(folder) {
 		info, err := c.session.Lstat(folder)
-		if err != nil && !missing(err) {
+		if err != nil && !missing(err) && !errors.Is(err, syscall.ENOTDIR) { // then a folder above it tells
 			return err
+		}
+		if err == nil && info.Mode().IsRegular() {
+			return changedByAnother(strings.TrimPrefix(folder, treeFolder+"/"))
 		}
 		if err == nil && !info.IsDir() {
 			return fmt.Errorf("%q is no folder", folder)
