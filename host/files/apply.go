@@ -199,11 +199,19 @@ func (c *Change) moveIn(i int) error {
 		return nil
 	}
 	at := c.steps[i].place()
-	if err := c.session.MkdirAll(path.Dir(at), 0o700); err != nil {
+	if err := c.makeFolder(path.Dir(at)); err != nil {
 		return err
 	}
 	c.touched[path.Dir(at)] = true
 	return c.session.Rename(staged(i), at)
+}
+
+// makeFolder makes a folder of the tree.
+func (c *Change) makeFolder(folder string) error {
+	return makeFolders(c.session, folder, func(above string) error {
+		c.touched[above] = true
+		return nil
+	})
 }
 
 // noFolder makes room for a file where there is a folder, which the view did

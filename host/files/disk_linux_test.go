@@ -135,6 +135,9 @@ func asAnOwner(root string, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if err := notDurable(store); err != nil {
+		return err
+	}
 	if err := keep(store, "closed/f", []byte("x")); err != nil {
 		return err
 	}
@@ -172,6 +175,38 @@ func asAnOwner(root string, _ []string) error {
 	}
 	if got, err := walked(tree); err != nil || !maps.Equal(got, want) {
 		return fmt.Errorf("left is %q, %w", got, err)
+	}
+	return store.PurgeSession(ctx, ref)
+}
+
+// notDurable keeps the owner from reading a folder, and so from syncing it: what
+// gets a new folder in it must say so.
+func notDurable(store *files.Store) error {
+	if err := keep(store, "f", []byte("x")); err != nil {
+		return err
+	}
+	found, err := filepath.Glob(filepath.Join("files", "*"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("found %q, %w", found, err)
+	}
+	for _, folder := range []string{found[0], "files"} {
+		if err := store.PurgeSession(ctx, ref); err != nil {
+			return err
+		}
+		if folder == "files" {
+			if err := os.Remove(found[0]); err != nil {
+				return err
+			}
+		}
+		if err := os.Chmod(folder, 0o300); err != nil {
+			return err
+		}
+		if _, err := store.Checkpoint(ctx, ref, "first"); codeOf(err) != abi.StoreFailure {
+			return fmt.Errorf("the first checkpoint with %s closed: %w", folder, err)
+		}
+		if err := os.Chmod(folder, 0o700); err != nil {
+			return err
+		}
 	}
 	return store.PurgeSession(ctx, ref)
 }

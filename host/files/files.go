@@ -44,7 +44,7 @@ type lock struct {
 // Open opens the store in a folder and makes the folder where there is none.
 func Open(root string) (*Store, error) {
 	const op = "files.Open"
-	if err := os.MkdirAll(root, 0o700); err != nil {
+	if err := makeRoot(root); err != nil {
 		return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the folder for files cannot be made"), err)
 	}
 	r, err := os.OpenRoot(root)
@@ -52,6 +52,25 @@ func Open(root string) (*Store, error) {
 		return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the folder for files cannot be opened"), err)
 	}
 	return &Store{root: r, seed: maphash.MakeSeed()}, nil
+}
+
+// makeRoot makes the store's folder, with those above it, down to the disk.
+func makeRoot(root string) error {
+	above, missed := filepath.Clean(root), "."
+	_, err := os.Stat(above)
+	for missing(err) && filepath.Dir(above) != above {
+		above, missed = filepath.Dir(above), filepath.Join(filepath.Base(above), missed)
+		_, err = os.Stat(above)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := os.OpenRoot(above)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return makeDurable(r, missed)
 }
 
 // Close ends the use of the store.
@@ -101,15 +120,14 @@ func (s *Store) findSession(ref host.SessionRef) (*os.Root, error) {
 // makeSession opens a session's folder and makes it where there is none. The
 // caller holds the session's changes.
 func (s *Store) makeSession(ref host.SessionRef) (*os.Root, error) {
-	folder := folderOf(ref)
-	if err := s.root.MkdirAll(folder, 0o700); err != nil {
+	if err := makeDurable(s.root, folderOf(ref)); err != nil {
 		return nil, err
 	}
 	session, err := s.findSession(ref)
 	if err != nil {
 		return nil, err
 	}
-	if err := session.MkdirAll(treeFolder, 0o700); err != nil {
+	if err := makeDurable(session, treeFolder); err != nil {
 		_ = session.Close() // nothing is written through it
 		return nil, err
 	}

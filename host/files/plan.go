@@ -196,7 +196,7 @@ func (c *Change) putBack(i int) error {
 	if err := c.noLinks(path.Dir(at)); err != nil {
 		return err
 	}
-	if err := c.session.MkdirAll(path.Dir(at), 0o700); err != nil {
+	if err := c.makeFolder(path.Dir(at)); err != nil {
 		return err
 	}
 	c.touched[path.Dir(at)] = true
