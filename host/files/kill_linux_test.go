@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -364,6 +365,7 @@ func TestTheNextUseFinishesARollbackFromEveryStep(t *testing.T) {
 	} {
 		for use, do := range map[string]func(r room){
 			"view":       func(r room) { r.View(ref).List(ctx, "") },
+			"tree":       func(r room) { r.seesInTree("f", tt.want) },
 			"list":       func(r room) { r.ids() },
 			"checkpoint": func(r room) { r.checkpoint("x") },
 			"apply":      func(r room) { r.write("also", "x") },
@@ -385,6 +387,17 @@ func TestTheNextUseFinishesARollbackFromEveryStep(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// seesInTree reads a file the way that the host itself does.
+func (r room) seesInTree(name, want string) {
+	r.Helper()
+	tree, closes, err := r.Tree(ref)
+	must(r.T, err)
+	defer closes()
+	if text, err := fs.ReadFile(tree, name); err != nil || string(text) != want {
+		r.Errorf("the host reads %q, %v, want %q", text, err, want)
 	}
 }
 
