@@ -503,3 +503,18 @@ func TestAPurgeRemovesCheckpoints(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAStoreWhoseFolderIsGoneFails(t *testing.T) {
+	r := newRoom(t)
+	r.write("a", "1")
+	must(t, os.RemoveAll(r.root))
+	if _, err := r.Checkpoint(ctx, ref, "x"); codeOf(err) != abi.StoreFailure {
+		t.Errorf("a checkpoint: %v", err)
+	}
+	v := r.View(ref)
+	r.put(v, "a", "2")
+	r.refused(v, abi.StoreFailure)
+	if got := r.ids(); len(got) != 0 {
+		t.Errorf("listed are %q", got)
+	}
+}

@@ -120,10 +120,14 @@ func (s *Store) findSession(ref host.SessionRef) (*os.Root, error) {
 // makeSession opens a session's folder and makes it where there is none. The
 // caller holds the session's changes.
 func (s *Store) makeSession(ref host.SessionRef) (*os.Root, error) {
-	if err := makeDurable(s.root, folderOf(ref)); err != nil {
-		return nil, err
+	err := makeDurable(s.root, folderOf(ref))
+	var session *os.Root
+	if err == nil {
+		session, err = s.findSession(ref)
 	}
-	session, err := s.findSession(ref)
+	if missing(err) { // which says elsewhere that a session has no files
+		return nil, fmt.Errorf("the store's folder is gone: %v", err)
+	}
 	if err != nil {
 		return nil, err
 	}
