@@ -171,7 +171,7 @@ func TestACheckpointTellsWhatItHolds(t *testing.T) {
 func TestGitReadsTheRepository(t *testing.T) {
 	program, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("there is no git program here")
+		t.Fatal("this test needs the git program, as all work on this project does: ", err)
 	}
 	r := newRoom(t)
 	r.write("notes/plan 1.md", "1. sell\n")
