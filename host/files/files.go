@@ -76,8 +76,13 @@ func makeRoot(root string) error {
 // Close ends the use of the store.
 func (s *Store) Close() error { return s.root.Close() }
 
+// purgedSuffix names a session's folder on its way out: to remove a large one
+// takes long, and readers of other sessions do not wait for it.
+const purgedSuffix = ".purged"
+
 // PurgeSession removes everything that a session has here, checkpoints too. It
-// may be repeated.
+// may be repeated, and must be where it fails: what it has not removed yet,
+// nobody sees any more.
 func (s *Store) PurgeSession(_ context.Context, ref host.SessionRef) error {
 	const op = "files.PurgeSession"
 	if err := ref.Valid(); err != nil {
@@ -86,9 +91,17 @@ func (s *Store) PurgeSession(_ context.Context, ref host.SessionRef) error {
 	l := s.lock(ref)
 	l.changes.Lock()
 	defer l.changes.Unlock()
-	l.tree.Lock()
-	defer l.tree.Unlock()
-	if err := discard(s.root, folderOf(ref)); err != nil {
+	folder := folderOf(ref)
+	err := discard(s.root, folder+purgedSuffix) // of a purge that did not come to its end
+	if err == nil {
+		l.tree.Lock()
+		err = s.root.Rename(folder, folder+purgedSuffix)
+		l.tree.Unlock()
+	}
+	if err == nil {
+		err = discard(s.root, folder+purgedSuffix)
+	}
+	if err != nil && !missing(err) {
 		return failure(op, "the session's files cannot be removed", err)
 	}
 	return nil

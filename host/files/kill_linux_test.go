@@ -25,7 +25,7 @@ import (
 const childRole = "FILES_TEST_CHILD"
 
 var children = map[string]func(root string, args []string) error{
-	"rollback": rollBackForEver, "checkpoint": checkpointForEver, "move": moveForEver, "full": onAFullDisk, "owner": asAnOwner,
+	"rollback": rollBackForEver, "checkpoint": checkpointForEver, "move": moveForEver, "full": onAFullDisk, "purge": purgeAMount, "owner": asAnOwner,
 }
 
 func TestMain(m *testing.M) {

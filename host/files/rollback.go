@@ -196,20 +196,33 @@ func (s *Store) settle(ref host.SessionRef, session *os.Root) error {
 	if err := recoverChange(session); err != nil { // first: it is of the tree that a rollback replaces
 		return err
 	}
-	if pending, err := exists(session, restoredFolder); err != nil {
+	pending, err := exists(session, restoredFolder)
+	if err == nil && pending {
+		err = s.finishPending(ref, session)
+	}
+	if err != nil {
 		return err
-	} else if pending {
-		l := s.lock(ref)
-		l.tree.Lock()
-		defer l.tree.Unlock()
-		if err := finish(session); err != nil {
-			return err
-		}
 	}
 	// They only take room, and whoever needs their names removes them again.
 	_ = discard(session, restoringFolder)
 	_ = discard(session, replacedFolder)
 	return nil
+}
+
+// finishPending is finish for a rollback that somebody else decided. What would
+// take long, it does before readers have to wait.
+func (s *Store) finishPending(ref host.SessionRef, session *os.Root) error {
+	there, err := exists(session, treeFolder)
+	if err == nil && there { // else the old tree is the only one
+		err = discard(session, replacedFolder)
+	}
+	if err != nil {
+		return err
+	}
+	l := s.lock(ref)
+	l.tree.Lock()
+	defer l.tree.Unlock()
+	return finish(session)
 }
 
 // reading opens a session's folder to read from its tree, which no rollback
