@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"io/fs"
 	"os"
 	"path"
-	"slices"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -22,20 +23,14 @@ import (
 type Change struct {
 	session *os.Root    // nil where there was nothing to change
 	mu      *sync.Mutex // the session's changes
-	moved   []moved
+	steps   []step
 	touched map[string]bool // folders of which an entry changed
-}
-
-// A moved is one path that was changed on disk.
-type moved struct {
-	name  string
-	kept  string // where the old file is; empty where there was none
-	fresh bool   // there is a new one
 }
 
 // Apply puts the changes of the view on disk, durably, each file whole: all of
 // them, or none where it fails. StoreConflict means that a file is not any more
-// as a condition of the view asked for: run the call again with a new view.
+// as a condition of the view asked for, or that another call has made a folder
+// of it, or a file of its folder: run the call again with a new view.
 func (v *View) Apply(ctx context.Context) (*Change, error) {
 	const op = "files.Apply"
 	if len(v.changes) == 0 {
@@ -73,34 +68,47 @@ func (c *Change) begin(v *View) (err error) {
 	return c.session.Mkdir(workFolder, 0o700)
 }
 
-// apply stages all before it moves any; removals come first, so that a file
-// may become a folder.
+// apply stages all before it moves any.
 func (c *Change) apply(ctx context.Context, changes map[string]change) error {
-	names := slices.Sorted(maps.Keys(changes))
-	for i, name := range names {
+	if err := c.prepare(ctx, changes); err != nil {
+		return err
+	}
+	for i := range c.steps {
+		if err := c.setAside(i); err != nil {
+			return err
+		}
+		if err := c.moveIn(i); err != nil {
+			return err
+		}
+	}
+	if err := c.sync(); err != nil {
+		return err
+	}
+	return c.renamePlan(planFile, appliedFile)
+}
+
+// prepare does all that leaves the session's files as they are, and last puts
+// down what is about to be done to them.
+func (c *Change) prepare(ctx context.Context, changes map[string]change) error {
+	steps := inOrder(changes)
+	for i, s := range steps {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.verify(name, changes[name]); err != nil {
+		if err := c.verify(s.Name, changes[s.Name]); err != nil {
 			return err
 		}
-		if !changes[name].removed {
-			if err := c.stage(i, changes[name].data); err != nil {
+		if !s.Removed {
+			if err := c.stage(i, changes[s.Name].data); err != nil {
 				return err
 			}
 		}
 	}
-	for _, removals := range []bool{true, false} {
-		for i, name := range names {
-			if changes[name].removed != removals {
-				continue
-			}
-			if err := c.move(i, name, changes[name].removed); err != nil {
-				return err
-			}
-		}
+	if err := c.writePlan(steps); err != nil {
+		return err
 	}
-	return c.sync()
+	c.steps = steps
+	return nil
 }
 
 // verify holds a condition against what is on disk by now. A file that has the
@@ -114,28 +122,35 @@ func (c *Change) verify(name string, want change) error {
 		return err
 	}
 	if hash != *want.onDisk && hash != want.hash {
-		return abi.NewProblem(abi.StoreConflict, "the file %s was changed by another call", abi.EchoPath(name))
+		return changedByAnother(name)
 	}
 	return nil
 }
 
+func changedByAnother(name string) *abi.Problem {
+	return abi.NewProblem(abi.StoreConflict, "the file %s was changed by another call", abi.EchoPath(name))
+}
+
+// hashOf gives the hash of a file on disk, "" where there is none, be it that
+// a folder has its name or a file that of its folder.
 func (c *Change) hashOf(name string) (string, error) {
 	f, err := c.session.Open(path.Join(treeFolder, name))
-	if missing(err) {
+	if missing(err) || errors.Is(err, syscall.ENOTDIR) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.IsDir() {
+		return "", err
+	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
-
-func staged(i int) string { return fmt.Sprintf("%s/new-%d", workFolder, i) }
 
 // stage writes a new file where nobody sees it, down to the disk.
 func (c *Change) stage(i int, data []byte) error {
@@ -150,49 +165,79 @@ func (c *Change) stage(i int, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// move sets the old file aside and puts the new one in its place. Where the
-// file system has links, there is a file at any moment.
-func (c *Change) move(i int, name string, removed bool) error {
-	at, kept := path.Join(treeFolder, name), fmt.Sprintf("%s/old-%d", workFolder, i)
-	m := moved{name: name}
+// setAside moves the old file of a step out of the tree, or gives it a second
+// name outside: where the file system has links, there is a file at any moment.
+func (c *Change) setAside(i int) error {
+	s, at := c.steps[i], c.steps[i].place()
 	if err := c.noLinks(path.Dir(at)); err != nil {
 		return err
 	}
-	switch _, err := c.session.Lstat(at); {
-	case err == nil:
-		if removed || c.session.Link(at, kept) != nil {
-			if err := c.session.Rename(at, kept); err != nil {
-				return err
-			}
-		}
-		m.kept = kept
-	case !missing(err):
-		return err
-	}
-	c.moved = append(c.moved, m)
-	c.touched[path.Dir(at)] = true
-	if removed {
-		c.prune(path.Dir(at))
+	info, err := c.session.Lstat(at)
+	switch {
+	case missing(err):
 		return nil
-	}
-	if err := c.session.MkdirAll(path.Dir(at), 0o700); err != nil {
+	case err != nil:
 		return err
+	case info.IsDir():
+		return c.noFolder(s.Name, at, s.Removed)
 	}
-	if err := c.session.Rename(staged(i), at); err != nil {
-		return err
+	if s.Removed || c.session.Link(at, aside(i)) != nil {
+		if err := c.session.Rename(at, aside(i)); err != nil {
+			return err
+		}
 	}
-	c.moved[len(c.moved)-1].fresh = true
 	c.touched[path.Dir(at)] = true
+	if s.Removed {
+		c.prune(path.Dir(at))
+	}
 	return nil
 }
 
+// moveIn puts the new file of a step in its place.
+func (c *Change) moveIn(i int) error {
+	if c.steps[i].Removed {
+		return nil
+	}
+	at := c.steps[i].place()
+	if err := c.makeFolder(path.Dir(at)); err != nil {
+		return err
+	}
+	c.touched[path.Dir(at)] = true
+	return c.session.Rename(staged(i), at)
+}
+
+// makeFolder makes a folder of the tree.
+func (c *Change) makeFolder(folder string) error {
+	return makeFolders(c.session, folder, func(above string) error {
+		c.touched[above] = true
+		return nil
+	})
+}
+
+// noFolder makes room for a file where there is a folder, which the view did
+// not see: an empty one goes, and one that another call has filled stays.
+func (c *Change) noFolder(name, at string, removed bool) error {
+	if removed {
+		return changedByAnother(name)
+	}
+	err := c.session.Remove(at)
+	if errors.Is(err, fs.ErrExist) { // there is something in it
+		return abi.NewProblem(abi.StoreConflict, "%s was made a folder by another call", abi.EchoPath(name))
+	}
+	return err
+}
+
 // noLinks refuses a folder that a link leads to: a session's folder holds more
-// than its files, and a link may lead there.
+// than its files, and a link may lead there. A file in its place is another
+// call's.
 func (c *Change) noLinks(folder string) error {
 	for ; folder != "."; folder = path.Dir(folder) {
 		info, err := c.session.Lstat(folder)
-		if err != nil && !missing(err) {
+		if err != nil && !missing(err) && !errors.Is(err, syscall.ENOTDIR) { // then a folder above it tells
 			return err
+		}
+		if err == nil && info.Mode().IsRegular() {
+			return changedByAnother(strings.TrimPrefix(folder, treeFolder+"/"))
 		}
 		if err == nil && !info.IsDir() {
 			return fmt.Errorf("%q is no folder", folder)
@@ -201,12 +246,15 @@ func (c *Change) noLinks(folder string) error {
 	return nil
 }
 
-// prune removes folders that have become empty.
+// prune removes folders that have become empty. It may be repeated.
 func (c *Change) prune(folder string) {
-	for folder != treeFolder && c.session.Remove(folder) == nil {
+	for ; folder != treeFolder; folder = path.Dir(folder) {
+		info, err := c.session.Lstat(folder)
+		if err == nil && (!info.IsDir() || c.session.Remove(folder) != nil) || err != nil && !missing(err) {
+			return
+		}
 		delete(c.touched, folder)
-		folder = path.Dir(folder)
-		c.touched[folder] = true
+		c.touched[path.Dir(folder)] = true
 	}
 }
 
@@ -229,42 +277,6 @@ func (c *Change) Keep() {
 	}
 	_ = c.session.RemoveAll(workFolder)
 	c.end()
-}
-
-// Undo takes a change back. An error says that some of it is still there.
-func (c *Change) Undo() error {
-	if c.mu == nil {
-		return nil
-	}
-	defer c.end()
-	if c.session == nil {
-		return nil
-	}
-	var errs []error
-	for _, m := range slices.Backward(c.moved) {
-		errs = append(errs, c.putBack(m))
-	}
-	if err := errors.Join(append(errs, c.sync())...); err != nil {
-		return failure("files.Undo", "a change of the session's files could not be taken back", err)
-	}
-	return nil
-}
-
-func (c *Change) putBack(m moved) error {
-	at := path.Join(treeFolder, m.name)
-	if m.kept != "" {
-		if err := c.session.MkdirAll(path.Dir(at), 0o700); err != nil {
-			return err
-		}
-		return c.session.Rename(m.kept, at)
-	}
-	if m.fresh {
-		if err := c.session.Remove(at); err != nil {
-			return err
-		}
-		c.prune(path.Dir(at))
-	}
-	return nil
 }
 
 // end gives the session back.

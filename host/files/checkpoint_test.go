@@ -171,7 +171,7 @@ func TestACheckpointTellsWhatItHolds(t *testing.T) {
 func TestGitReadsTheRepository(t *testing.T) {
 	program, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("there is no git program here")
+		t.Fatal("this test needs the git program, as all work on this project does: ", err)
 	}
 	r := newRoom(t)
 	r.write("notes/plan 1.md", "1. sell\n")
@@ -501,5 +501,20 @@ func TestAPurgeRemovesCheckpoints(t *testing.T) {
 	}
 	if err := r.Rollback(ctx, ref, id); codeOf(err) != abi.NotFound {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAStoreWhoseFolderIsGoneFails(t *testing.T) {
+	r := newRoom(t)
+	r.write("a", "1")
+	must(t, os.RemoveAll(r.root))
+	if _, err := r.Checkpoint(ctx, ref, "x"); codeOf(err) != abi.StoreFailure {
+		t.Errorf("a checkpoint: %v", err)
+	}
+	v := r.View(ref)
+	r.put(v, "a", "2")
+	r.refused(v, abi.StoreFailure)
+	if got := r.ids(); len(got) != 0 {
+		t.Errorf("listed are %q", got)
 	}
 }

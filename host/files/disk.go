@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
+	"syscall"
 )
 
 // syncFolder makes the entries of a folder durable.
@@ -18,6 +20,32 @@ func syncFolder(root *os.Root, folder string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// makeFolders makes a folder, with those above it, where there is none. It tells
+// of each folder that has a new entry, which is durable when that is synced.
+func makeFolders(root *os.Root, name string, changed func(folder string) error) error {
+	switch info, err := root.Stat(name); {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.ENOTDIR}
+	case !missing(err) || name == ".":
+		return err
+	}
+	above := path.Dir(filepath.ToSlash(name))
+	if err := makeFolders(root, above, changed); err != nil {
+		return err
+	}
+	if err := root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // another session has the same folder above it
+		return err
+	}
+	return changed(above)
+}
+
+// makeDurable makes a folder, with those above it, down to the disk.
+func makeDurable(root *os.Root, name string) error {
+	return makeFolders(root, name, func(folder string) error { return syncFolder(root, folder) })
 }
 
 // writeWhole puts a small file in place, so that there is all of it or none

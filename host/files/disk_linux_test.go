@@ -23,6 +23,56 @@ func TestAFullDiskLeavesTheTree(t *testing.T) {
 	runChild(t, cmd)
 }
 
+// What stands in the way of a purge: a folder that something is mounted on.
+func TestAPurgeThatCannotRemoveAllIsGoneOnWith(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a disk")
+	}
+	cmd := child("purge", t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	runChild(t, cmd)
+}
+
+func purgeAMount(root string, _ []string) error {
+	store, err := files.Open(root)
+	if err != nil {
+		return err
+	}
+	if err := keep(store, "in/f", []byte("x")); err != nil {
+		return err
+	}
+	found, err := filepath.Glob(filepath.Join(root, "*", "*"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("found %q, %w", found, err)
+	}
+	session := found[0]
+	if err := syscall.Mount("none", filepath.Join(session, "files", "in"), "tmpfs", 0, ""); err != nil {
+		return fmt.Errorf("%w: a mount: %w", errSkip, err)
+	}
+	for range 2 {
+		if err := store.PurgeSession(ctx, ref); codeOf(err) != abi.StoreFailure {
+			return fmt.Errorf("the purge says %w", err)
+		}
+		if _, err := os.Stat(session); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("the session is still there: %w", err)
+		}
+	}
+	if err := keep(store, "new", []byte("y")); err != nil {
+		return err
+	}
+	mounted, err := filepath.Glob(filepath.Join(root, "*", "*", "files", "in"))
+	if err != nil || len(mounted) != 1 {
+		return fmt.Errorf("mounted are %q, %w", mounted, err)
+	}
+	if err := errors.Join(syscall.Unmount(mounted[0], 0), store.PurgeSession(ctx, ref)); err != nil {
+		return err
+	}
+	if left, err := filepath.Glob(filepath.Join(root, "*", "*")); err != nil || len(left) > 0 {
+		return fmt.Errorf("left are %q, %w", left, err)
+	}
+	return nil
+}
+
 // walked is everything without a test.
 func walked(root string) (all map[string]string, err error) {
 	err = failing(func(t *quietly) { all = everything(t, root) })
@@ -135,6 +185,9 @@ func asAnOwner(root string, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if err := notDurable(store); err != nil {
+		return err
+	}
 	if err := keep(store, "closed/f", []byte("x")); err != nil {
 		return err
 	}
@@ -172,6 +225,38 @@ func asAnOwner(root string, _ []string) error {
 	}
 	if got, err := walked(tree); err != nil || !maps.Equal(got, want) {
 		return fmt.Errorf("left is %q, %w", got, err)
+	}
+	return store.PurgeSession(ctx, ref)
+}
+
+// notDurable keeps the owner from reading a folder, and so from syncing it: what
+// gets a new folder in it must say so.
+func notDurable(store *files.Store) error {
+	if err := keep(store, "f", []byte("x")); err != nil {
+		return err
+	}
+	found, err := filepath.Glob(filepath.Join("files", "*"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("found %q, %w", found, err)
+	}
+	for _, folder := range []string{found[0], "files"} {
+		if err := store.PurgeSession(ctx, ref); err != nil {
+			return err
+		}
+		if folder == "files" {
+			if err := os.Remove(found[0]); err != nil {
+				return err
+			}
+		}
+		if err := os.Chmod(folder, 0o300); err != nil {
+			return err
+		}
+		if _, err := store.Checkpoint(ctx, ref, "first"); codeOf(err) != abi.StoreFailure {
+			return fmt.Errorf("the first checkpoint with %s closed: %w", folder, err)
+		}
+		if err := os.Chmod(folder, 0o700); err != nil {
+			return err
+		}
 	}
 	return store.PurgeSession(ctx, ref)
 }

@@ -24,14 +24,20 @@
 //     conditions there; the call sees its own changes at once, nobody else does.
 //  3. Before the call is settled, Apply takes the session's lock, holds the
 //     conditions against what is on disk by now, and writes every new file
-//     beside the tree, to the disk. Only then it moves them into place, one
-//     rename each, and keeps what they replace.
-//  4. If the call is settled, Keep drops what was replaced. If not, Undo puts it
-//     back. An attempt that failed before Apply leaves nothing at all.
+//     beside the tree, to the disk, and a plan of what it is about to do. Only
+//     then it moves them into place, one rename each, and sets aside what they
+//     replace. What is removed goes last, so that a document that gets another
+//     name is there at any moment, but where a file becomes a folder or a folder
+//     a file. In the end the plan is renamed: the change is applied.
+//  4. If the call is settled, Keep drops what was set aside. If not, Undo makes
+//     the plan one again and does it the other way around. An attempt that failed
+//     before Apply leaves nothing at all.
 //
-// A process that dies between 3 and 4 leaves the changes of a call whose end
-// is not known, whole files all of them. What it had set aside is removed by
-// the next Apply.
+// As long as there is a plan, nothing that was set aside is dropped: the next
+// use of the session, be it after a crash within 3 or after an Undo that failed,
+// takes the change back, or fails. A process that dies between 3 and 4 leaves
+// the changes of a call whose end is not known, all of them and whole. What it
+// had set aside is removed by the next Apply.
 //
 // # Life of a checkpoint
 //

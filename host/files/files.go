@@ -44,7 +44,7 @@ type lock struct {
 // Open opens the store in a folder and makes the folder where there is none.
 func Open(root string) (*Store, error) {
 	const op = "files.Open"
-	if err := os.MkdirAll(root, 0o700); err != nil {
+	if err := makeRoot(root); err != nil {
 		return nil, host.Fail(op, abi.NewProblem(abi.StoreFailure, "the folder for files cannot be made"), err)
 	}
 	r, err := os.OpenRoot(root)
@@ -54,11 +54,35 @@ func Open(root string) (*Store, error) {
 	return &Store{root: r, seed: maphash.MakeSeed()}, nil
 }
 
+// makeRoot makes the store's folder, with those above it, down to the disk.
+func makeRoot(root string) error {
+	above, missed := filepath.Clean(root), "."
+	_, err := os.Stat(above)
+	for missing(err) && filepath.Dir(above) != above {
+		above, missed = filepath.Dir(above), filepath.Join(filepath.Base(above), missed)
+		_, err = os.Stat(above)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := os.OpenRoot(above)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return makeDurable(r, missed)
+}
+
 // Close ends the use of the store.
 func (s *Store) Close() error { return s.root.Close() }
 
+// purgedSuffix names a session's folder on its way out: to remove a large one
+// takes long, and readers of other sessions do not wait for it.
+const purgedSuffix = ".purged"
+
 // PurgeSession removes everything that a session has here, checkpoints too. It
-// may be repeated.
+// may be repeated, and must be where it fails: what it has not removed yet,
+// nobody sees any more.
 func (s *Store) PurgeSession(_ context.Context, ref host.SessionRef) error {
 	const op = "files.PurgeSession"
 	if err := ref.Valid(); err != nil {
@@ -67,9 +91,17 @@ func (s *Store) PurgeSession(_ context.Context, ref host.SessionRef) error {
 	l := s.lock(ref)
 	l.changes.Lock()
 	defer l.changes.Unlock()
-	l.tree.Lock()
-	defer l.tree.Unlock()
-	if err := discard(s.root, folderOf(ref)); err != nil {
+	folder := folderOf(ref)
+	err := discard(s.root, folder+purgedSuffix) // of a purge that did not come to its end
+	if err == nil {
+		l.tree.Lock()
+		err = s.root.Rename(folder, folder+purgedSuffix)
+		l.tree.Unlock()
+	}
+	if err == nil {
+		err = discard(s.root, folder+purgedSuffix)
+	}
+	if err != nil && !missing(err) {
 		return failure(op, "the session's files cannot be removed", err)
 	}
 	return nil
@@ -101,15 +133,18 @@ func (s *Store) findSession(ref host.SessionRef) (*os.Root, error) {
 // makeSession opens a session's folder and makes it where there is none. The
 // caller holds the session's changes.
 func (s *Store) makeSession(ref host.SessionRef) (*os.Root, error) {
-	folder := folderOf(ref)
-	if err := s.root.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
+	err := makeDurable(s.root, folderOf(ref))
+	var session *os.Root
+	if err == nil {
+		session, err = s.findSession(ref)
 	}
-	session, err := s.findSession(ref)
+	if missing(err) { // which says elsewhere that a session has no files
+		return nil, fmt.Errorf("the store's folder is gone: %v", err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := session.MkdirAll(treeFolder, 0o700); err != nil {
+	if err := makeDurable(session, treeFolder); err != nil {
 		_ = session.Close() // nothing is written through it
 		return nil, err
 	}

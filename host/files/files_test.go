@@ -501,21 +501,54 @@ func TestASessionMayHaveSoMuch(t *testing.T) {
 	if _, err := v.Write(ctx, "b", []byte("x"), abi.FileCondition{}); err != nil {
 		t.Errorf("there is room by now: %v", err)
 	}
-	for i := range files.MaxFiles {
-		f, err := os.Create(filepath.Join(tree, fmt.Sprint("n", i)))
-		if err != nil {
-			t.Fatal(err)
+}
+
+// Calls that run side by side may go above the bounds together.
+func TestASessionAboveItsBoundsCanBeReadAndMadeSmaller(t *testing.T) {
+	r := newRoom(t)
+	r.write("a", "xx")
+	tree := r.treeOnDisk()
+	fill := func(from, to int) {
+		for i := from; i < to; i++ {
+			must(t, os.WriteFile(filepath.Join(tree, fmt.Sprint("n", i)), nil, 0o600))
 		}
-		f.Close()
 	}
-	if _, err := r.View(ref).List(ctx, ""); codeOf(err) != abi.QuotaReached {
-		t.Errorf("a file too many on disk: %v", err)
+	fill(0, files.MaxFiles)
+	v := r.View(ref)
+	if entries, err := v.List(ctx, ""); err != nil || len(entries) != files.MaxFiles+1 {
+		t.Errorf("a list gives %d files, %v", len(entries), err)
 	}
-	if err := os.Remove(filepath.Join(tree, "n0")); err != nil {
-		t.Fatal(err)
+	if _, err := v.Read(ctx, "n7"); err != nil {
+		t.Error(err)
 	}
-	if _, err := r.View(ref).Write(ctx, "n0", nil, abi.FileCondition{}); codeOf(err) != abi.QuotaReached {
+	r.put(v, "a", "longer, and no other file")
+	if _, err := v.Write(ctx, "b", nil, abi.FileCondition{}); codeOf(err) != abi.QuotaReached {
+		t.Errorf("one more file: %v", err)
+	}
+	for _, name := range []string{"n0", "n1"} {
+		must(t, v.Remove(ctx, name))
+	}
+	r.put(v, "b", "there is room by now")
+	if _, err := v.Write(ctx, "c", nil, abi.FileCondition{}); codeOf(err) != abi.QuotaReached {
 		t.Errorf("a file too many: %v", err)
+	}
+	r.keep(v)
+
+	for _, name := range []string{"n2", "n3"} {
+		must(t, os.Truncate(filepath.Join(tree, name), int64(files.MaxBytes)))
+	}
+	v = r.View(ref)
+	if _, err := v.Write(ctx, "n4", []byte("x"), abi.FileCondition{}); codeOf(err) != abi.QuotaReached {
+		t.Errorf("a byte more: %v", err)
+	}
+	r.put(v, "n2", "shorter")
+	r.put(v, "a", "")
+	must(t, v.Remove(ctx, "n3"))
+	r.keep(v)
+
+	fill(files.MaxFiles, 2*files.MaxFiles+2)
+	if _, err := r.View(ref).List(ctx, ""); codeOf(err) != abi.QuotaReached {
+		t.Errorf("twice as many: %v", err)
 	}
 }
 

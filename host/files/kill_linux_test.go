@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ import (
 const childRole = "FILES_TEST_CHILD"
 
 var children = map[string]func(root string, args []string) error{
-	"rollback": rollBackForEver, "checkpoint": checkpointForEver, "full": onAFullDisk, "owner": asAnOwner,
+	"rollback": rollBackForEver, "checkpoint": checkpointForEver, "move": moveForEver, "full": onAFullDisk, "purge": purgeAMount, "owner": asAnOwner,
 }
 
 func TestMain(m *testing.M) {
@@ -241,6 +243,100 @@ func (r room) holds(c files.Checkpoint) {
 	}
 }
 
+// placesOf is where a document may lie: it becomes a file where its folder was.
+func placesOf(i int) []string {
+	return []string{fmt.Sprintf("d%d", i), fmt.Sprintf("d%d/x", i), fmt.Sprintf("other/%d", i)}
+}
+
+// moveForEver gives every document another name, and another, all in one change.
+func moveForEver(root string, _ []string) error {
+	store, err := files.Open(root)
+	if err != nil {
+		return err
+	}
+	fmt.Println("begun")
+	for n := 0; ; n++ {
+		v := store.View(ref)
+		for i := range documents {
+			if err := moveOn(v, i); err != nil {
+				return err
+			}
+		}
+		change, err := v.Apply(ctx)
+		if err != nil {
+			return err
+		}
+		if n%3 == 1 {
+			if err := change.Undo(); err != nil {
+				return err
+			}
+			continue
+		}
+		change.Keep()
+	}
+}
+
+const documents = 5
+
+func moveOn(v *files.View, i int) error {
+	places := placesOf(i)
+	for at, name := range places {
+		data, err := v.Read(ctx, name)
+		if err != nil {
+			continue
+		}
+		if err := v.Remove(ctx, name); err != nil {
+			return err
+		}
+		_, err = v.Write(ctx, places[(at+1)%len(places)], data, abi.FileCondition{})
+		return err
+	}
+	return fmt.Errorf("document %d is nowhere", i)
+}
+
+func TestAChangeThatIsKilledLosesNoDocument(t *testing.T) {
+	r := newRoom(t)
+	v := r.View(ref)
+	for i := range documents {
+		r.put(v, placesOf(i)[0], fmt.Sprint("text ", i))
+	}
+	r.keep(v)
+	random := rand.New(rand.NewPCG(1, 4))
+	began := time.Now()
+	v = r.View(ref)
+	for i := range documents {
+		must(t, moveOn(v, i))
+	}
+	r.keep(v)
+	one := time.Since(began)
+	places := map[int]int{}
+	for range killings {
+		killed(t, child("move", r.root), time.Duration(random.Int64N(int64(3*one))))
+		r.Store = reopened(t, r)
+		all := r.tree()
+		at := -1
+		for i := range documents {
+			for place, name := range placesOf(i) {
+				if !slices.Contains(all, fmt.Sprintf("%s=text %d", name, i)) {
+					continue
+				}
+				if at >= 0 && place != at {
+					t.Errorf("some documents were moved and some not: %q", all)
+				}
+				at = place
+			}
+		}
+		if len(all) != documents || at < 0 {
+			t.Errorf("the files are %q", all)
+		}
+		places[at]++
+		if len(all) != documents {
+			return
+		}
+	}
+	t.Logf("after %d kills: %v", killings, places)
+}
+
 // Each state that a process can leave between two steps of a swap, made by
 // hand: a kill at random hits some of them rarely.
 func TestTheNextUseFinishesARollbackFromEveryStep(t *testing.T) {
@@ -269,6 +365,7 @@ func TestTheNextUseFinishesARollbackFromEveryStep(t *testing.T) {
 	} {
 		for use, do := range map[string]func(r room){
 			"view":       func(r room) { r.View(ref).List(ctx, "") },
+			"tree":       func(r room) { r.seesInTree("f", tt.want) },
 			"list":       func(r room) { r.ids() },
 			"checkpoint": func(r room) { r.checkpoint("x") },
 			"apply":      func(r room) { r.write("also", "x") },
@@ -290,6 +387,17 @@ func TestTheNextUseFinishesARollbackFromEveryStep(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// seesInTree reads a file the way that the host itself does.
+func (r room) seesInTree(name, want string) {
+	r.Helper()
+	tree, closes, err := r.Tree(ref)
+	must(r.T, err)
+	defer closes()
+	if text, err := fs.ReadFile(tree, name); err != nil || string(text) != want {
+		r.Errorf("the host reads %q, %v, want %q", text, err, want)
 	}
 }
 

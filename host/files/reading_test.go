@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sluicehq/sluice/abi"
 )
 
 func TestTheHostReadsASessionsFilesAndNothingBeside(t *testing.T) {
@@ -39,5 +41,17 @@ func TestTheHostReadsASessionsFilesAndNothingBeside(t *testing.T) {
 	}
 	if info, err := fs.Lstat(tree, "link"); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is seen as %v, %v", info, err)
+	}
+}
+
+func TestTheHostReadsNothingThatALinkInPlaceOfTheFilesLeadsTo(t *testing.T) {
+	r := newRoom(t)
+	r.write("f", "mine")
+	r.checkpoint("x")
+	tree := r.treeOnDisk()
+	must(t, os.RemoveAll(tree))
+	must(t, os.Symlink("checkpoints", tree))
+	if _, _, err := r.Tree(ref); codeOf(err) != abi.StoreFailure {
+		t.Errorf("the host opens it: %v", err)
 	}
 }

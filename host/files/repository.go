@@ -66,14 +66,14 @@ func openRepository(session *os.Root) (*repository, error) {
 
 // makeRepository opens a session's repository and makes it where there is none.
 func makeRepository(session *os.Root) (*repository, error) {
-	if err := session.MkdirAll(checkpointsFolder, 0o700); err != nil {
+	if err := makeDurable(session, checkpointsFolder); err != nil {
 		return nil, err
 	}
 	r, err := openRepository(session)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.initialise(), syncFolder(session, ".")); err != nil {
+	if err := r.initialise(); err != nil {
 		_ = r.close()
 		return nil, err
 	}

@@ -189,23 +189,40 @@ func finish(session *os.Root) error {
 	return syncFolder(session, ".")
 }
 
-// settle finishes a rollback that was decided and never ended, and removes what
-// others have left. The caller holds the session's changes.
+// settle takes back a change that was not applied to its end, finishes a
+// rollback that was decided and never ended, and removes what others have left.
+// The caller holds the session's changes.
 func (s *Store) settle(ref host.SessionRef, session *os.Root) error {
-	if pending, err := exists(session, restoredFolder); err != nil {
+	if err := recoverChange(session); err != nil { // first: it is of the tree that a rollback replaces
 		return err
-	} else if pending {
-		l := s.lock(ref)
-		l.tree.Lock()
-		defer l.tree.Unlock()
-		if err := finish(session); err != nil {
-			return err
-		}
+	}
+	pending, err := exists(session, restoredFolder)
+	if err == nil && pending {
+		err = s.finishPending(ref, session)
+	}
+	if err != nil {
+		return err
 	}
 	// They only take room, and whoever needs their names removes them again.
 	_ = discard(session, restoringFolder)
 	_ = discard(session, replacedFolder)
 	return nil
+}
+
+// finishPending is finish for a rollback that somebody else decided. What would
+// take long, it does before readers have to wait.
+func (s *Store) finishPending(ref host.SessionRef, session *os.Root) error {
+	there, err := exists(session, treeFolder)
+	if err == nil && there { // else the old tree is the only one
+		err = discard(session, replacedFolder)
+	}
+	if err != nil {
+		return err
+	}
+	l := s.lock(ref)
+	l.tree.Lock()
+	defer l.tree.Unlock()
+	return finish(session)
 }
 
 // reading opens a session's folder to read from its tree, which no rollback
@@ -217,12 +234,8 @@ func (s *Store) reading(ref host.SessionRef, do func(session *os.Root) error) er
 		return err
 	}
 	defer session.Close()
-	if pending, err := exists(session, restoredFolder); err != nil {
+	if err := s.settleReading(ref, session); err != nil {
 		return err
-	} else if pending {
-		if err := s.settleReading(ref, session); err != nil {
-			return err
-		}
 	}
 	l := s.lock(ref)
 	l.tree.RLock()
@@ -233,10 +246,23 @@ func (s *Store) reading(ref host.SessionRef, do func(session *os.Root) error) er
 	return do(session)
 }
 
-// settleReading is settle for a reader. A rollback that is going on, it waits for.
+// settleReading is settle for a reader. A rollback that is going on, it waits
+// for; a change that is being applied, it does not.
 func (s *Store) settleReading(ref host.SessionRef, session *os.Root) error {
+	rollback, err := exists(session, restoredFolder)
+	if err != nil {
+		return err
+	}
+	change, err := exists(session, planFile)
+	if err != nil || !rollback && !change {
+		return err
+	}
 	l := s.lock(ref)
-	l.changes.Lock()
+	if rollback {
+		l.changes.Lock()
+	} else if !l.changes.TryLock() {
+		return nil // whoever holds it is about to apply it, or to take it back
+	}
 	defer l.changes.Unlock()
 	return s.settle(ref, session)
 }

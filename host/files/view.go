@@ -21,6 +21,11 @@ import (
 // written can be read.
 const MaxReadBytes = abi.CallWriteBytes
 
+// maxListed bounds one listing. Calls that run side by side may bring a session
+// above MaxFiles together, each with up to abi.CallWrites: then it can still be
+// read and made smaller, and only not grow.
+const maxListed = 2 * MaxFiles
+
 // A View is what one attempt of a call sees of its session's files: what is
 // stored, with the call's own changes over it. Changes stay in the view, in
 // memory, until Apply. It is for one goroutine.
@@ -199,7 +204,7 @@ func (v *View) room(name string, size int) *abi.Problem {
 	if !exists && len(v.files) >= MaxFiles {
 		return abi.NewProblem(abi.QuotaReached, "the session has %d files, which is all that it may have", len(v.files)).WithHint("remove what is not needed first")
 	}
-	if total := v.total - old.size + int64(size); total > int64(MaxBytes) {
+	if total := v.total - old.size + int64(size); total > int64(MaxBytes) && int64(size) > old.size {
 		return abi.NewProblem(abi.QuotaReached, "the session's files would have %d bytes; they may have %s", total, MaxBytes).WithHint("remove what is not needed first")
 	}
 	return v.roomForChange(name, size)
@@ -424,8 +429,8 @@ func (v *View) walk(ctx context.Context, session fs.FS) error {
 			return fs.SkipDir
 		case abi.CheckPath(rel) != nil || !d.Type().IsRegular():
 			return nil
-		case len(v.files) == MaxFiles:
-			return abi.NewProblem(abi.QuotaReached, "the session has more than %d files", MaxFiles)
+		case len(v.files) == maxListed:
+			return abi.NewProblem(abi.QuotaReached, "the session has more than %d files", maxListed)
 		}
 		info, err := d.Info()
 		if missing(err) {
