@@ -23,3 +23,21 @@ type Opinion struct {
 	Problem *Problem `json:"problem,omitempty"` // refuses, with a code that is a skill's to give
 	Note    string   `json:"note,omitempty"`    // for the record
 }
+
+// Check gives what is wrong with an opinion that was given at a point, or nothing.
+// What is wrong is no opinion: its tier, its refusal, may be what was misspelt.
+func (o Opinion) Check(at HookPoint) string {
+	switch o.Tier {
+	case "", Auto:
+	case SoftGate, HardGate, Block:
+		if at != PreToolCall {
+			return "it asks for the tier " + string(o.Tier) + " where there is none to raise; refuse with a problem there"
+		}
+	default:
+		return "it asks for a tier that there is not"
+	}
+	if o.Problem != nil && !o.Problem.Code.OfSkill() {
+		return "it refuses with a code that is not a skill's to give"
+	}
+	return ""
+}

@@ -199,11 +199,11 @@ func TestOnlyGuardsHoldAnswersBack(t *testing.T) {
 		hook Hook
 		want bool
 	}{{Hook{Name: "a", PostReasoning: judge}, true}, {Hook{Name: "a", Observer: true, PostReasoning: judge}, false}, {Hook{Name: "a"}, false}} {
-		if got := hooks(t, tt.hook).GuardsAnswers(); got != tt.want {
+		if got := hooks(t, tt.hook).GuardsAnswers("acme"); got != tt.want {
 			t.Errorf("%+v: %v", tt.hook, got)
 		}
 	}
-	if (*Hooks)(nil).GuardsAnswers() {
+	if (*Hooks)(nil).GuardsAnswers("acme") {
 		t.Error("no hooks hold an answer back")
 	}
 }
