@@ -159,8 +159,12 @@ func TestRatesAlertOnceForEachWindow(t *testing.T) {
 			r := NewRates(map[AlertKind]Threshold{AlertLoops: {tt.count, time.Minute}})
 			var got []int
 			for i, s := range tt.at {
-				r.Observe(AlertFailures, start) // another kind counts for nothing
-				if _, due := r.Observe(AlertLoops, start.Add(time.Duration(s)*time.Second)); due {
+				at := start.Add(time.Duration(s) * time.Second)
+				r.Observe("acme", AlertFailures, at) // another kind counts for nothing
+				for range 5 {
+					r.Observe("globex", AlertLoops, at) // and so does another tenant
+				}
+				if due := r.Observe("acme", AlertLoops, at); len(due) > 0 && due[0].Tenant == "acme" {
 					got = append(got, i)
 				}
 			}
