@@ -150,60 +150,97 @@ func readOccasion(b []byte) (*occasion, bool) {
 	if !wire.Valid(b) || wire.KindOf(b) != wire.Object {
 		return o, false
 	}
-	return o, readMembers(b, members{
-		"abi": intTo(&o.ABI), "point": textTo(&o.Point), "input": intTo(&o.Input),
-		"now": func(v []byte) bool { return readInstant(&o.Now, v) },
-		"session": inside(members{
-			"id": textTo(&o.Session.ID), "user": textTo(&o.Session.User), "tenant": textTo(&o.Session.Tenant),
-			"live": textTo(&o.Session.Live), "locale": textTo(&o.Session.Locale),
-		}),
-		"call": inside(members{
-			"id": textTo(&o.Call.ID), "tool": textTo(&o.Call.Tool), "skill": textTo(&o.Call.Skill),
-			"effect": textTo(&o.Call.Effect), "tier": textTo(&o.Call.Tier), "args": rawTo(&o.Call.Args),
-			"state": func(v []byte) bool { return readTable(&o.Call.State, v) }, "targets": textsTo(&o.Call.Targets),
-		}),
-		"reply": inside(members{"data": rawTo(&o.Reply.Data)}),
-		"answer": inside(members{
-			"round": intTo(&o.Answer.Round), "text": textTo(&o.Answer.Text), "calls": textsTo(&o.Answer.Calls),
-			"outcomes": func(v []byte) bool { return readOutcomes(&o.Answer.Outcomes, v) },
-		}),
-	})
-}
-
-// members says by name how the members of an object are read. Others are passed
-// over.
-type members map[string]func(value []byte) bool
-
-func readMembers(b []byte, by members) bool {
-	return eachMember(b, func(name, value []byte) bool {
-		for wanted, read := range by {
-			if wire.Named(name, wanted) {
-				return read(value)
-			}
+	return o, eachMember(b, func(name, value []byte) bool {
+		switch {
+		case wire.Named(name, "abi"):
+			return readInt(&o.ABI, value)
+		case wire.Named(name, "point"):
+			return readWord(&o.Point, value)
+		case wire.Named(name, "session"):
+			return o.readSession(value)
+		case wire.Named(name, "input"):
+			return readInt(&o.Input, value)
+		case wire.Named(name, "now"):
+			return readInstant(&o.Now, value)
+		case wire.Named(name, "call"):
+			return o.readCall(value)
+		case wire.Named(name, "reply"):
+			return o.readReply(value)
+		case wire.Named(name, "answer"):
+			return o.readAnswer(value)
 		}
 		return true
 	})
 }
 
-func inside(by members) func([]byte) bool { return func(b []byte) bool { return readMembers(b, by) } }
-
-func intTo(to *int) func([]byte) bool { return func(b []byte) bool { return readInt(to, b) } }
-
-func rawTo(to *abi.RawMessage) func([]byte) bool {
-	return func(b []byte) bool { *to = b; return true }
+func (o *occasion) readSession(b []byte) bool {
+	return eachMember(b, func(name, value []byte) bool {
+		switch {
+		case wire.Named(name, "id"):
+			return readText(&o.Session.ID, value)
+		case wire.Named(name, "user"):
+			return readText(&o.Session.User, value)
+		case wire.Named(name, "tenant"):
+			return readText(&o.Session.Tenant, value)
+		case wire.Named(name, "live"):
+			return readText(&o.Session.Live, value)
+		case wire.Named(name, "locale"):
+			return readText(&o.Session.Locale, value)
+		}
+		return true
+	})
 }
 
-func textTo[T ~string](to *T) func([]byte) bool {
-	return func(b []byte) bool {
-		text := string(*to)
-		ok := readText(&text, b)
-		*to = T(text)
-		return ok
-	}
+func (o *occasion) readCall(b []byte) bool {
+	return eachMember(b, func(name, value []byte) bool {
+		switch {
+		case wire.Named(name, "id"):
+			return readText(&o.Call.ID, value)
+		case wire.Named(name, "tool"):
+			return readText(&o.Call.Tool, value)
+		case wire.Named(name, "skill"):
+			return readText(&o.Call.Skill, value)
+		case wire.Named(name, "effect"):
+			return readWord(&o.Call.Effect, value)
+		case wire.Named(name, "tier"):
+			return readWord(&o.Call.Tier, value)
+		case wire.Named(name, "args"):
+			o.Call.Args = value
+		case wire.Named(name, "state"):
+			return readTable(&o.Call.State, value)
+		case wire.Named(name, "targets"):
+			return wire.Unmarshal(value, &o.Call.Targets) == nil
+		}
+		return true
+	})
 }
 
-func textsTo(to *[]string) func([]byte) bool {
-	return func(b []byte) bool { return wire.Unmarshal(b, to) == nil }
+func (o *occasion) readReply(b []byte) bool {
+	return eachMember(b, func(name, value []byte) bool {
+		switch {
+		case wire.Named(name, "data"):
+			o.Reply.Data = value
+		case wire.Named(name, "preview"):
+			return readText(new(string), value)
+		}
+		return true
+	})
+}
+
+func (o *occasion) readAnswer(b []byte) bool {
+	return eachMember(b, func(name, value []byte) bool {
+		switch {
+		case wire.Named(name, "round"):
+			return readInt(&o.Answer.Round, value)
+		case wire.Named(name, "text"):
+			return readText(&o.Answer.Text, value)
+		case wire.Named(name, "calls"):
+			return wire.Unmarshal(value, &o.Answer.Calls) == nil
+		case wire.Named(name, "outcomes"):
+			return readOutcomes(&o.Answer.Outcomes, value)
+		}
+		return true
+	})
 }
 
 func readOutcomes(to *[]Outcome, b []byte) bool {
@@ -211,14 +248,35 @@ func readOutcomes(to *[]Outcome, b []byte) bool {
 	if wire.Unmarshal(b, &all) != nil {
 		return false
 	}
-	for _, one := range all {
-		var o Outcome
-		problem := 0
-		if !readMembers(one, members{"tool": textTo(&o.Tool), "status": textTo(&o.Status), "problem": intTo(&problem), "preview": textTo(&o.Preview)}) {
+	*to = make([]Outcome, len(all))
+	for i, one := range all {
+		if !readOutcome(&(*to)[i], one) {
 			return false
 		}
-		o.Problem = abi.Code(problem)
-		*to = append(*to, o)
 	}
 	return true
+}
+
+func readOutcome(to *Outcome, b []byte) bool {
+	return eachMember(b, func(name, value []byte) bool {
+		switch {
+		case wire.Named(name, "tool"):
+			return readText(&to.Tool, value)
+		case wire.Named(name, "status"):
+			return readText(&to.Status, value)
+		case wire.Named(name, "problem"):
+			return readInt((*int)(&to.Problem), value)
+		case wire.Named(name, "preview"):
+			return readText(&to.Preview, value)
+		}
+		return true
+	})
+}
+
+// readWord reads a text of a type of its own.
+func readWord[T ~string](to *T, b []byte) bool {
+	text := string(*to)
+	ok := readText(&text, b)
+	*to = T(text)
+	return ok
 }
