@@ -223,17 +223,27 @@ func TestAnswersAreJudged(t *testing.T) {
 	}
 }
 
+// TestEveryQuestionMeetsTheModuleAsNew: the same question takes the same fuel and
+// memory to the unit, whatever was asked in between.
 func TestEveryQuestionMeetsTheModuleAsNew(t *testing.T) {
 	c := newCourt(t)
-	c.enforce("  - skill: test.rules@1.0.0\n")
-	first, second := c.order("acme", "rule:refuse"), c.order("acme", "rule:refuse")
-	fuel := func(o host.Outcome) string {
-		_, after, _ := strings.Cut(c.recorded(o, "acme"), "units of fuel")
-		before, _, _ := strings.Cut(c.recorded(o, "acme"), " units of fuel"+after)
-		return before[strings.LastIndex(before, ", ")+1:]
+	hooks, err := c.load("  - skill: test.rules@1.0.0\n")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if a, b := fuel(first), fuel(second); a == "" || len(a) != len(b) {
-		t.Errorf("the same question took %q and then %q units", a, b)
+	ask := func(item string) string {
+		o, err := hooks[0].PreToolCall(t.Context(), host.ToolCall{Args: json.RawMessage(`{"item":"` + item + `"}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.Note
+	}
+	first := ask("rule:tell")
+	for _, between := range []string{"rule:hoard", "rule:panic", "rule:long", "pen"} {
+		ask(between)
+		if again := ask("rule:tell"); again != first {
+			t.Errorf("after %s it is\n%s\nand was\n%s", between, again, first)
+		}
 	}
 }
 
