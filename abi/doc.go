@@ -24,6 +24,7 @@ const (
 	ExportInvoke   = "sluice_invoke"   // an Invocation in, a Reply out
 	ExportCheck    = "sluice_check"    // optional: an Invocation in, a Verdict out
 	ExportReduce   = "sluice_reduce"   // optional: a Reduction in, the new state out
+	ExportHook     = "sluice_hook"     // of a policy module: an Occasion in, an Opinion out
 	ExportWarm     = "sluice_warm"     // optional: () -> (); run once when a host prepares the module, so that what it fills is there in every call
 )
 

@@ -68,9 +68,10 @@ type Manifest struct {
 	Guide        string       `json:"guide,omitempty"`       // file name of longer instructions for the model
 	ABI          int          `json:"abi"`
 	Reducer      bool         `json:"reducer,omitempty"` // the module's sluice_reduce makes the state from its tools' actions
+	Hooks        []HookPoint  `json:"hooks,omitempty"`   // of a policy module, which has no tools and no capabilities: where it may be asked
 	Limits       Limits       `json:"limits,omitzero"`
 	Capabilities Capabilities `json:"capabilities,omitzero"`
-	Tools        []Tool       `json:"tools"`
+	Tools        []Tool       `json:"tools,omitempty"` // at least one, but for a policy module
 }
 
 // Capabilities are the host resources that a skill may use. The zero value

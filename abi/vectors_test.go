@@ -80,6 +80,18 @@ func TestInvocationsReadAndWrittenAreTheSame(t *testing.T) {
 	}
 }
 
+func TestOccasionsReadAndWrittenAreTheSame(t *testing.T) {
+	for _, v := range vectors[[]envelope](t, "occasions.json") {
+		o, again := readAndWrite[abi.Occasion](t, v.JSON)
+		if !sameValue(t, v.JSON, again) {
+			t.Errorf("%s: became %s", v.Name, again)
+		}
+		if o.ABI != abi.Version || o.Session.Tenant == "" || o.Now.Location() != time.UTC || (o.Call == nil) == (o.Answer == nil) {
+			t.Errorf("%s: read as %+v", v.Name, o)
+		}
+	}
+}
+
 func TestProblemsReadAndWrittenAreTheSame(t *testing.T) {
 	for _, v := range vectors[[]envelope](t, "problems.json") {
 		p, again := readAndWrite[abi.Problem](t, v.JSON)

@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"host", "abi/manifest", "host/rewrite"},
 	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/egress", "host/goskill", "registry", "memory", "memory/qdrant", "memory/memorytest"},
 	{"host/release", "host/grant", "host/audit", "host/window", "host/plan", "host/jobs"},
-	{"host/dispatch"},
+	{"host/dispatch", "host/rules"},
 	{"host/agent", "precheck"},
 	{"host/server", "host/console", "host/mcp", "host/eval"},
 	{"cmd/sluice", "cmd/precheck"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,7 @@ type Hook struct {
 	Name     string        // unique; it stands in the audit log
 	Observer bool          // never decides
 	Time     time.Duration // for one point; DefaultHookTime if zero
+	Tenants  []TenantID    // whose sessions it is asked about; nil for all
 
 	PreReasoning  func(context.Context, Reasoning) (Injection, error)     // before the model is asked
 	PreToolCall   func(context.Context, ToolCall) (Opinion, error)        // before the tier is decided
@@ -154,7 +156,7 @@ type Ruling struct {
 
 // PreToolCall asks every hook before a call.
 func (h *Hooks) PreToolCall(ctx context.Context, c ToolCall) []Ruling {
-	return h.rulings(ctx, func(k Hook) func(context.Context) (Opinion, error) {
+	return h.rulings(ctx, c.Call.Session.Tenant, func(k Hook) func(context.Context) (Opinion, error) {
 		if k.PreToolCall == nil {
 			return nil
 		}
@@ -164,7 +166,7 @@ func (h *Hooks) PreToolCall(ctx context.Context, c ToolCall) []Ruling {
 
 // PostToolCall asks every hook before a call's result is kept.
 func (h *Hooks) PostToolCall(ctx context.Context, c ToolCall, r Reply) []Ruling {
-	return h.rulings(ctx, func(k Hook) func(context.Context) (Opinion, error) {
+	return h.rulings(ctx, c.Call.Session.Tenant, func(k Hook) func(context.Context) (Opinion, error) {
 		if k.PostToolCall == nil {
 			return nil
 		}
@@ -174,7 +176,7 @@ func (h *Hooks) PostToolCall(ctx context.Context, c ToolCall, r Reply) []Ruling 
 
 // PostReasoning asks every hook before the model's answer is kept.
 func (h *Hooks) PostReasoning(ctx context.Context, r Reasoning) []Ruling {
-	return h.rulings(ctx, func(k Hook) func(context.Context) (Opinion, error) {
+	return h.rulings(ctx, r.Session.Tenant, func(k Hook) func(context.Context) (Opinion, error) {
 		if k.PostReasoning == nil {
 			return nil
 		}
@@ -188,7 +190,7 @@ func (h *Hooks) PostReasoning(ctx context.Context, r Reasoning) []Ruling {
 // hook's name.
 func (h *Hooks) PreReasoning(ctx context.Context, r Reasoning) ([]Injection, error) {
 	var injections []Injection
-	for _, k := range h.all() {
+	for _, k := range h.about(r.Session.Tenant) {
 		if k.PreReasoning == nil {
 			continue
 		}
@@ -213,39 +215,44 @@ func (h *Hooks) PreReasoning(ctx context.Context, r Reasoning) ([]Injection, err
 
 // TurnEnd tells every hook; the errors of those that failed are for the log.
 func (h *Hooks) TurnEnd(ctx context.Context, e TurnEnd) []error {
-	return tell(ctx, h, func(k Hook) func(context.Context, TurnEnd) error { return k.OnTurnEnd }, e)
+	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, TurnEnd) error { return k.OnTurnEnd }, e)
 }
 
 // SessionEnd tells every hook, as TurnEnd does.
 func (h *Hooks) SessionEnd(ctx context.Context, s SessionRef) []error {
-	return tell(ctx, h, func(k Hook) func(context.Context, SessionRef) error { return k.OnSessionEnd }, s)
+	return tell(ctx, h.about(s.Tenant), func(k Hook) func(context.Context, SessionRef) error { return k.OnSessionEnd }, s)
 }
 
 // Event tells every hook, as TurnEnd does.
 func (h *Hooks) Event(ctx context.Context, e BusinessEvent) []error {
-	return tell(ctx, h, func(k Hook) func(context.Context, BusinessEvent) error { return k.OnEvent }, e)
+	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, BusinessEvent) error { return k.OnEvent }, e)
 }
 
 // Problem tells every hook, as TurnEnd does.
 func (h *Hooks) Problem(ctx context.Context, t Trouble) []error {
-	return tell(ctx, h, func(k Hook) func(context.Context, Trouble) error { return k.OnProblem }, t)
+	return tell(ctx, h.about(t.Session.Tenant), func(k Hook) func(context.Context, Trouble) error { return k.OnProblem }, t)
 }
 
 // Alert tells every hook, as TurnEnd does.
 func (h *Hooks) Alert(ctx context.Context, a Alert) []error {
-	return tell(ctx, h, func(k Hook) func(context.Context, Alert) error { return k.OnAlert }, a)
+	return tell(ctx, h.about(a.Session.Tenant), func(k Hook) func(context.Context, Alert) error { return k.OnAlert }, a)
 }
 
-func (h *Hooks) all() []*hooked {
+// about gives the hooks that are asked about a tenant's sessions.
+func (h *Hooks) about(tenant TenantID) []*hooked {
 	if h == nil {
 		return nil
 	}
-	return h.list
+	others := func(k *hooked) bool { return k.Tenants != nil && !slices.Contains(k.Tenants, tenant) }
+	if !slices.ContainsFunc(h.list, others) {
+		return h.list
+	}
+	return slices.DeleteFunc(slices.Clone(h.list), others)
 }
 
-func (h *Hooks) rulings(ctx context.Context, at func(Hook) func(context.Context) (Opinion, error)) []Ruling {
+func (h *Hooks) rulings(ctx context.Context, tenant TenantID, at func(Hook) func(context.Context) (Opinion, error)) []Ruling {
 	var rulings []Ruling
-	for _, k := range h.all() {
+	for _, k := range h.about(tenant) {
 		ask := at(k.Hook)
 		if ask == nil {
 			continue
@@ -264,10 +271,10 @@ func (h *Hooks) rulings(ctx context.Context, at func(Hook) func(context.Context)
 	return rulings
 }
 
-// GuardsAnswers reports whether any guard judges the model's answers, so that
-// nobody may see one before.
-func (h *Hooks) GuardsAnswers() bool {
-	for _, k := range h.all() {
+// GuardsAnswers reports whether any guard judges the model's answers to a
+// tenant's users, so that nobody may see one before.
+func (h *Hooks) GuardsAnswers(tenant TenantID) bool {
+	for _, k := range h.about(tenant) {
 		if k.PostReasoning != nil && !k.Observer {
 			return true
 		}
@@ -309,9 +316,9 @@ func observed(o Opinion) string {
 	return "would have asked for " + string(o.Tier)
 }
 
-func tell[T any](ctx context.Context, h *Hooks, at func(Hook) func(context.Context, T) error, what T) []error {
+func tell[T any](ctx context.Context, hooks []*hooked, at func(Hook) func(context.Context, T) error, what T) []error {
 	var errs []error
-	for _, k := range h.all() {
+	for _, k := range hooks {
 		do := at(k.Hook)
 		if do == nil {
 			continue

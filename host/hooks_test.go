@@ -159,8 +159,12 @@ func TestRatesAlertOnceForEachWindow(t *testing.T) {
 			r := NewRates(map[AlertKind]Threshold{AlertLoops: {tt.count, time.Minute}})
 			var got []int
 			for i, s := range tt.at {
-				r.Observe(AlertFailures, start) // another kind counts for nothing
-				if _, due := r.Observe(AlertLoops, start.Add(time.Duration(s)*time.Second)); due {
+				at := start.Add(time.Duration(s) * time.Second)
+				r.Observe("acme", AlertFailures, at) // another kind counts for nothing
+				for range 5 {
+					r.Observe("globex", AlertLoops, at) // and so does another tenant
+				}
+				if due := r.Observe("acme", AlertLoops, at); len(due) > 0 && due[0].Tenant == "acme" {
 					got = append(got, i)
 				}
 			}
@@ -199,11 +203,11 @@ func TestOnlyGuardsHoldAnswersBack(t *testing.T) {
 		hook Hook
 		want bool
 	}{{Hook{Name: "a", PostReasoning: judge}, true}, {Hook{Name: "a", Observer: true, PostReasoning: judge}, false}, {Hook{Name: "a"}, false}} {
-		if got := hooks(t, tt.hook).GuardsAnswers(); got != tt.want {
+		if got := hooks(t, tt.hook).GuardsAnswers("acme"); got != tt.want {
 			t.Errorf("%+v: %v", tt.hook, got)
 		}
 	}
-	if (*Hooks)(nil).GuardsAnswers() {
+	if (*Hooks)(nil).GuardsAnswers("acme") {
 		t.Error("no hooks hold an answer back")
 	}
 }

@@ -42,6 +42,7 @@ type skill struct {
 	tools       []*tool
 	description string // the manifest as JSON, once it is made
 	reducer     reducer
+	hooks       hooks
 	kept        []reflect.Type // what is in the store and the state, where there are no examples to tell
 }
 

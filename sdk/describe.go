@@ -16,6 +16,7 @@ func (s *skill) describe() ([]byte, error) {
 	}
 	m := s.manifest
 	faults := append(s.faults(), s.reducer.describe(&m)...)
+	faults = append(faults, s.hooks.describe(&m, len(s.tools))...)
 	for _, t := range s.tools {
 		described, wrong := t.describe(s)
 		faults = append(faults, wrong...)
@@ -51,7 +52,7 @@ func (s *skill) faults() []string {
 	if s.manifest.Summary == "" {
 		faults = append(faults, "the summary is empty")
 	}
-	if len(s.tools) == 0 {
+	if len(s.tools) == 0 && s.hooks.serve == nil {
 		faults = append(faults, "there is no tool")
 	}
 	for _, over := range s.manifest.Limits.Exceeds(abi.CeilingLimits()) {

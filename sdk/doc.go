@@ -99,6 +99,13 @@
 // where the new value follows from the old one: the reducer gets the state as it
 // is when the call is kept, and the host can show how a state came about.
 //
+// # Policy modules
+//
+// A program that declares rules with Hook, and no tools, is a policy module: the
+// operator names it in the host's policy, and it is asked about the calls of other
+// skills and the answers of the model. It can raise a call's tier and refuse, and
+// has no capabilities but its logs. See Hook and Occasion; skills/shop/rules is one.
+//
 // # Host functions
 //
 // KVGet and its kin are imports of the module, each linked in only when a
@@ -123,6 +130,15 @@
 //  4. The handler runs; its panic is caught.
 //  5. Its data, or the problem of its error, becomes an abi.Reply, which is
 //     given back as the output. The export itself always returns 0.
+//
+// # Life of a question to a policy module
+//
+//  1. The host calls sluice_hook; the envelope is read as an abi.Occasion. The
+//     export of a module that has no rule for its point ends without an opinion.
+//  2. The rules of the point are asked, in the order of their declaration; a panic
+//     ends the export without an opinion, which the host takes for a no.
+//  3. The strictest tier, the first refusal, and everything that was said are given
+//     back as one abi.Opinion.
 //
 // # Life of a description
 //

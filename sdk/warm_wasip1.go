@@ -23,6 +23,9 @@ func (s *skill) warm() {
 	}
 	s.prepare()
 	s.invoke([]byte(`{"abi":1,"tool":"","args":{},"call":{"id":"","key":"","attempt":1,"now":"2026-01-15T12:00:00Z","tenant":"","live":"","locale":""},"state":{"":1},"facts":{"":1}}`), env{})
+	if s.hooks.warm != nil {
+		s.hooks.warm()
+	}
 	wire.Prepare(reflect.TypeFor[abi.ScanQuery]())
 	room = make([]byte, spare)
 	room = nil

@@ -6,8 +6,9 @@
 // tools, and the CEL expressions over args, state, facts, session, user, live,
 // tenant, now and last(tool, target). It does no I/O but reading the given
 // file system while loading, keeps no state, and a compiled Skill is safe for
-// concurrent use. An operator's policy.yaml (policy.schema.json), whose red
-// lines are such expressions over the calls of any tool, is read here, too.
+// concurrent use. An operator's policy.yaml (policy.schema.json) is read here,
+// too: red lines, which are such expressions over the calls of any tool, the
+// policy modules that judge them, and ranges of addresses that are opened.
 //
 // # Life of a manifest
 //

@@ -20,6 +20,7 @@ func (l *loader) meaning() {
 	l.files()
 	l.limits()
 	l.capabilities()
+	l.hooks()
 	names := map[string]int{}
 	for i, t := range l.m.Tools {
 		if first, twice := names[t.Name]; twice && t.Name != "" {

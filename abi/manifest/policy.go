@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"path"
 	"slices"
 	"sync"
@@ -20,11 +21,14 @@ var policySchema []byte
 // policyForm is the compiled schema of policy.yaml; it never changes.
 var policyForm = sync.OnceValue(func() *validator { return compileForm("policy.schema.json", policySchema) })
 
-// A Policy is the red lines of an operator, compiled. It is immutable and safe
-// for concurrent use; a nil Policy has none.
+// A Policy is what an operator forbids and opens: the red lines, compiled, the
+// policy modules, and the ranges of addresses. It is immutable and safe for
+// concurrent use; a nil Policy has nothing of it.
 type Policy struct {
-	lines []redLine
-	tool  *Tool // gives the expressions their variables, in any form
+	lines  []redLine
+	tool   *Tool // gives the expressions their variables, in any form
+	hooks  []PolicyHook
+	opened []netip.Prefix
 }
 
 // A redLine is one line of a policy, compiled.
@@ -60,6 +64,8 @@ func ParsePolicy(name string, yaml []byte) (*Policy, error) {
 		return nil, l.errs.settle(name)
 	}
 	p := l.policy()
+	l.policyHooks(p)
+	l.policyEgress(p)
 	if len(l.errs) > 0 {
 		return nil, l.errs.settle(name)
 	}

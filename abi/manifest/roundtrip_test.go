@@ -70,7 +70,10 @@ func TestMarshalAndParseAreExact(t *testing.T) {
 }
 
 func TestTheFullManifestLeavesNoFieldOut(t *testing.T) {
-	set := map[string]bool{"Manifest.Guide": true} // a file
+	set := map[string]bool{
+		"Manifest.Guide": true, // a file
+		"Manifest.Hooks": true, // of policy modules, which have nothing of this; see the vector rules.yaml
+	}
 	noteFields(set, reflect.ValueOf(full()))
 	for field, isSet := range set {
 		if !isSet {

@@ -42,3 +42,12 @@ func capabilitiesOf(c abi.Capabilities) []string {
 	}
 	return lines
 }
+
+// pointsOf names the points at which a policy module is asked.
+func pointsOf(points []abi.HookPoint) string {
+	names := make([]string, len(points))
+	for i, p := range points {
+		names[i] = string(p)
+	}
+	return strings.Join(names, ", ")
+}

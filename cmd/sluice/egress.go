@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -18,12 +19,14 @@ type egressFlags struct {
 }
 
 func (e *egressFlags) register(flags *pflag.FlagSet, env func(string) string) {
-	flags.StringSliceVar(&e.allow, "egress-allow", nil, "ranges of private addresses that skills may reach if their manifest names a host there, such as 10.1.0.0/16")
+	flags.StringSliceVar(&e.allow, "egress-allow", nil, "ranges of private addresses that skills may reach if their manifest names a host there, such as 10.1.0.0/16, beside egress.allow of the policy")
 	flags.StringVar(&e.proxy, "egress-proxy", env("SLUICE_PROXY"), "proxy for all requests of skills, such as http://proxy:3128 (SLUICE_PROXY; others in the environment are not used)")
 }
 
-func (e *egressFlags) open() (*egress.Client, error) {
-	cfg := egress.Config{}
+// open makes the way out, with the ranges that the command line opens beside
+// those of the policy.
+func (e *egressFlags) open(policy []netip.Prefix) (*egress.Client, error) {
+	cfg := egress.Config{Allow: slices.Clone(policy)}
 	for _, text := range e.allow {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {

@@ -18,14 +18,14 @@ func TestPasswordsOfTheEnvironmentAreNotShown(t *testing.T) {
 	if code := p.run(context.Background(), []string{"serve", "--help"}); code != 0 || strings.Contains(out.String(), "swordfish") {
 		t.Errorf("exit code %d, %s", code, out.String())
 	}
-	if _, err := p.egress.open(); err != nil {
+	if _, err := p.egress.open(nil); err != nil {
 		t.Error(err)
 	}
 	if p.registry == "" || p.model.url == "" {
 		t.Error("what the environment says is not used")
 	}
 	p.egress.proxy = "http://mia:swordfish@[::1"
-	if _, err := p.egress.open(); err == nil || strings.Contains(err.Error(), "swordfish") {
+	if _, err := p.egress.open(nil); err == nil || strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("a proxy that is no URL: %v", err)
 	}
 }

@@ -154,7 +154,7 @@ With --json, results and problems are JSON on standard output; progress stays on
 	flags.StringVar(&p.blobs, "blobs", p.env("SLUICE_BLOBS"), "where large data is kept: a folder or a URL such as s3://bucket?region=eu-central-1 (SLUICE_BLOBS; default: blobs in the home)")
 	flags.StringVar(&p.registry, "registry", p.env("SLUICE_REGISTRY"), "the skill registry: a git repository by path or URL (SLUICE_REGISTRY)")
 	flags.BoolVar(&p.json, "json", false, "machine-readable results")
-	flags.StringVar(&p.policy, "policy", "", "policy.yaml: the red lines that no skill may cross (default: none)")
+	flags.StringVar(&p.policy, "policy", "", "policy.yaml: the red lines that no skill may cross, the policy modules that judge calls and answers, and the private addresses that are opened (default: none)")
 	p.model.register(flags, p.env)
 	p.egress.register(flags, p.env)
 	for _, name := range []string{"store", "registry", "blobs", "model-url", "egress-proxy"} {

@@ -136,6 +136,10 @@ func (p *program) tellRelease(r *registry.Release) error {
 	for _, line := range capabilitiesOf(m.Capabilities) {
 		fmt.Fprintln(p.stdout, "  "+line)
 	}
+	if len(m.Hooks) > 0 {
+		fmt.Fprintf(p.stdout, "\na policy module, asked at:\n  %s\n", pointsOf(m.Hooks))
+		return nil
+	}
 	fmt.Fprintln(p.stdout, "\ntools:")
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for _, t := range m.Tools {

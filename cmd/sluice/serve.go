@@ -93,7 +93,7 @@ func (p *program) watch(h *hall, log *slog.Logger) (quiet func(), err error) {
 		quiet, list = w.Close, append(list, w.Hook())
 	}
 	h.dispatch.Log = log
-	h.dispatch.Hooks, err = host.NewHooks(list...)
+	h.dispatch.Hooks, err = host.NewHooks(append(list, h.rules...)...)
 	return quiet, err
 }
 

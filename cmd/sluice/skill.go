@@ -67,10 +67,18 @@ func (p *program) tellBuilt(m abi.Manifest, out string) error {
 		return err
 	}
 	if p.json {
-		p.print(map[string]any{"skill": m.Name, "version": m.Version, "tools": len(m.Tools), "module": filepath.Join(out, moduleFile), "size": info.Size()})
+		told := map[string]any{"skill": m.Name, "version": m.Version, "tools": len(m.Tools), "module": filepath.Join(out, moduleFile), "size": info.Size()}
+		if len(m.Hooks) > 0 {
+			told["hooks"] = m.Hooks
+		}
+		p.print(told)
 		return nil
 	}
-	fmt.Fprintf(p.stdout, "%s %s: %d tools, %.1f MB, %s\n", m.Name, m.Version, len(m.Tools), float64(info.Size())/1e6, filepath.Join(out, moduleFile))
+	what := fmt.Sprintf("%d tools", len(m.Tools))
+	if len(m.Hooks) > 0 {
+		what = "policy module, asked at " + pointsOf(m.Hooks)
+	}
+	fmt.Fprintf(p.stdout, "%s %s: %s, %.1f MB, %s\n", m.Name, m.Version, what, float64(info.Size())/1e6, filepath.Join(out, moduleFile))
 	return nil
 }
 

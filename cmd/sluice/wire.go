@@ -68,6 +68,7 @@ type hall struct {
 	blobs    *blob.Store
 	files    *files.Store
 	egress   *egress.Client
+	rules    []host.Hook // the policy's modules, in its order
 }
 
 // openHome opens the host that the command line names, for work that stays.
@@ -85,7 +86,7 @@ func storeIn(folder string) string { return filepath.Join(folder, "sluice.db") }
 
 func (p *program) openWith(ctx context.Context, folder, store, registryURL string) (*hall, error) {
 	h := &hall{home: folder}
-	policy, err := p.redLines()
+	policy, err := p.readPolicy()
 	if err != nil {
 		return nil, err
 	}
@@ -102,19 +103,26 @@ func (p *program) openWith(ctx context.Context, folder, store, registryURL strin
 			return nil, errors.Join(err, h.close(ctx))
 		}
 	}
-	h.releases = release.NewSet(h.sandbox, h.registry)
+	source, err := p.sourceOf(h, policy)
+	if err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	h.releases = release.NewSet(h.sandbox, source)
 	if h.files, err = files.Open(filepath.Join(folder, "files")); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
 	if h.blobs, err = blob.Open(ctx, cmp.Or(p.blobs, filepath.Join(folder, "blobs")), blob.Options{}); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	if h.egress, err = p.egress.open(); err != nil {
+	if h.egress, err = p.egress.open(policy.Opened()); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	h.dispatch = dispatch.New(dispatch.Config{Policy: policy, BatchReads: true, Config: grant.Config{
+	h.dispatch = dispatch.New(dispatch.Config{BatchReads: true, Config: grant.Config{
 		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
 	}})
+	if err := h.enforce(ctx, policy); err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
 	return h, nil
 }
 

@@ -361,7 +361,7 @@ func (t *turn) ask(ctx context.Context, notes []string) (model.Reply, error) {
 	heard := t.bePatient()
 	defer heard()
 	show := func(e model.Event) { heard(); t.sink.piece(e) }
-	if t.Dispatch.Hooks.GuardsAnswers() {
+	if t.Dispatch.Hooks.GuardsAnswers(t.ref.Tenant) {
 		show = nil
 	}
 	reply, err := t.Model.Complete(ctx, request, show)
@@ -392,7 +392,7 @@ func (t *turn) bill(request model.Request, reply model.Reply) {
 
 // keep shows an answer that was withheld until now, and stores it.
 func (t *turn) keep(ctx context.Context, reply model.Reply) error {
-	if t.Dispatch.Hooks.GuardsAnswers() {
+	if t.Dispatch.Hooks.GuardsAnswers(t.ref.Tenant) {
 		t.sink.piece(model.Event{Text: reply.Text})
 	}
 	t.say(reply.Message())

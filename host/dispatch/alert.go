@@ -17,7 +17,7 @@ import (
 // LogAlerts gives the hook that writes alerts to a log.
 func LogAlerts(log *slog.Logger) host.Hook {
 	return host.Hook{Name: "log alerts", Observer: true, OnAlert: func(ctx context.Context, a host.Alert) error {
-		log.WarnContext(ctx, "alert", "kind", a.Kind, "count", a.Count, "within", a.Within, "session", a.Session.String(), "tool", a.Tool, "call", a.Call, "message", a.Message)
+		log.WarnContext(ctx, "alert", "kind", a.Kind, "tenant", a.Tenant, "count", a.Count, "within", a.Within, "session", a.Session.String(), "tool", a.Tool, "call", a.Call, "message", a.Message)
 		return nil
 	}}
 }

@@ -77,12 +77,12 @@ func (d *Dispatcher) Report(ctx context.Context, t host.Trouble) {
 func (d *Dispatcher) count(ctx context.Context, t host.Trouble) {
 	alert := host.Alert{Time: d.Now().UTC(), Session: t.Session, Call: t.Call, Tool: t.Tool, Message: t.Problem.Message}
 	if t.Problem.Code == abi.RedLine {
-		alert.Kind, alert.Count = host.AlertRedLine, 1
+		alert.Tenant, alert.Kind, alert.Count = t.Session.Tenant, host.AlertRedLine, 1
 		d.Complain(t.Session, d.Hooks.Alert(ctx, alert))
 	}
 	kind := alertKind(t.Problem.Code)
-	if threshold, due := d.Rates.Observe(kind, alert.Time); due {
-		alert.Kind, alert.Count, alert.Within = kind, threshold.Count, threshold.Within
+	for _, f := range d.Rates.Observe(t.Session.Tenant, kind, alert.Time) {
+		alert.Tenant, alert.Kind, alert.Count, alert.Within = f.Tenant, kind, f.Count, f.Within
 		d.Complain(t.Session, d.Hooks.Alert(ctx, alert))
 	}
 }

@@ -10,8 +10,17 @@ import (
 type closedRange struct {
 	prefix netip.Prefix
 	kind   string // for messages: "a ... address"
-	never  bool   // not even the operator can open it: nothing there is a server
+	opens  opening
 }
+
+// An opening says how an operator can open a closed range.
+type opening int
+
+const (
+	byRange   opening = iota // any range in it
+	byAddress                // one address at a time: the machine itself, and what gives its credentials to whoever asks
+	never                    // not at all: nothing there is a server
+)
 
 // A guard tells closed addresses from open ones. It does not change and is safe
 // for concurrent use.
@@ -24,17 +33,24 @@ type guard struct {
 // Registries. Ranges that are there but hold public services (AS112 and the
 // like) are closed as well where they lie inside a closed one: no shop is there.
 func closedRanges() []closedRange {
-	open := func(prefix, kind string) closedRange { return closedRange{netip.MustParsePrefix(prefix), kind, false} }
-	never := func(prefix, kind string) closedRange { return closedRange{netip.MustParsePrefix(prefix), kind, true} }
+	open := func(prefix, kind string) closedRange {
+		return closedRange{netip.MustParsePrefix(prefix), kind, byRange}
+	}
+	exact := func(prefix, kind string) closedRange {
+		return closedRange{netip.MustParsePrefix(prefix), kind, byAddress}
+	}
+	never := func(prefix, kind string) closedRange { return closedRange{netip.MustParsePrefix(prefix), kind, never} }
 	return []closedRange{
 		never("0.0.0.0/8", "unspecified"), // Linux takes 0.0.0.0 for loopback
 		open("10.0.0.0/8", "private"),
-		open("100.64.0.0/10", "shared"), // RFC 6598; Alibaba's metadata is at 100.100.100.200
-		open("127.0.0.0/8", "loopback"),
-		open("168.63.129.16/32", "platform"), // Azure's wire server: public by number, inside by nature
-		open("169.254.0.0/16", "link-local"), // the clouds' metadata
+		exact("100.100.100.200/32", "metadata"), // Alibaba's
+		open("100.64.0.0/10", "shared"),         // RFC 6598
+		exact("127.0.0.0/8", "loopback"),
+		exact("168.63.129.16/32", "platform"), // Azure's wire server: public by number, inside by nature
+		exact("169.254.0.0/16", "link-local"), // the clouds' metadata
 		open("172.16.0.0/12", "private"),
-		open("192.0.0.0/24", "reserved"), // protocol assignments; Oracle's metadata
+		exact("192.0.0.192/32", "metadata"), // Oracle's
+		open("192.0.0.0/24", "reserved"),    // protocol assignments
 		open("192.0.2.0/24", "documentation"),
 		open("192.88.99.0/24", "6to4 relay"),
 		open("192.168.0.0/16", "private"),
@@ -46,7 +62,7 @@ func closedRanges() []closedRange {
 		open("240.0.0.0/4", "reserved"),
 
 		never("::/128", "unspecified"),
-		open("::1/128", "loopback"),
+		exact("::1/128", "loopback"),
 		never("::/96", "IPv4-compatible"),
 		never("::ffff:0:0:0/96", "IPv4-translated"), // RFC 2765; the mapped ones are taken as IPv4
 		open("64:ff9b:1::/48", "local NAT64"),       // where the IPv4 lies in it is each network's own affair
@@ -57,15 +73,17 @@ func closedRanges() []closedRange {
 		never("2002::/16", "6to4"),
 		open("3fff::/20", "documentation"),
 		open("5f00::/16", "segment routing"),
+		exact("fd00:ec2::/32", "metadata"), // Amazon's
 		open("fc00::/7", "unique local"),
-		open("fe80::/10", "link-local"),
+		exact("fe80::/10", "link-local"),
 		open("fec0::/10", "site-local"),
 		never("ff00::/8", "multicast"),
 	}
 }
 
 // newGuard refuses what an operator can hardly mean: a range that is wider than
-// one closed range, or that is open anyway.
+// one closed range, or that is open anyway, or all of a machine's own addresses.
+// A range around a metadata address does not open that.
 func newGuard(allow []netip.Prefix) (*guard, error) {
 	g := &guard{closed: closedRanges(), allow: slices.Clone(allow)}
 	for _, p := range allow {
@@ -76,8 +94,11 @@ func newGuard(allow []netip.Prefix) (*guard, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("%v is not inside one closed range; name ranges such as 10.1.0.0/16, one by one", p)
 		}
-		if g.closed[i].never {
-			return nil, fmt.Errorf("%v is %s and cannot be opened", p, g.closed[i].kind)
+		switch c := g.closed[i]; {
+		case c.opens == never:
+			return nil, fmt.Errorf("%v is %s and cannot be opened", p, c.kind)
+		case c.opens == byAddress && !p.IsSingleIP():
+			return nil, fmt.Errorf("%v is %s, which is opened one address at a time; name it such as %v", p, c.kind, netip.PrefixFrom(p.Addr(), p.Addr().BitLen()))
 		}
 	}
 	return g, nil
@@ -90,34 +111,36 @@ func (g *guard) closes(a netip.Addr) string {
 		return "zoned"
 	}
 	a = a.Unmap()
-	kind, never := g.kindOf(a)
-	if !never && slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) }) {
+	kind, opens := g.kindOf(a)
+	if slices.ContainsFunc(g.allow, func(p netip.Prefix) bool {
+		return p.Contains(a) && (opens == byRange || opens == byAddress && p.IsSingleIP())
+	}) {
 		return ""
 	}
 	return kind
 }
 
 // kindOf gives the kind of an address that is not public.
-func (g *guard) kindOf(a netip.Addr) (kind string, never bool) {
+func (g *guard) kindOf(a netip.Addr) (kind string, opens opening) {
 	for _, c := range g.closed {
 		if c.prefix.Contains(a) {
-			return c.kind, c.never
+			return c.kind, c.opens
 		}
 	}
 	if a.Is4() {
-		return "", false
+		return "", byRange
 	}
 	inner, nat64 := embedded(a)
 	if inner.IsValid() {
 		if kind, _ := g.kindOf(inner); kind != "" {
-			return kind + ", embedded", true
+			return kind + ", embedded", never
 		}
 	}
 	// Of IPv6 only 2000::/3 is given out; the rest waits for a meaning.
 	if !nat64 && a.As16()[0]>>5 != 1 {
-		return "reserved", true
+		return "reserved", never
 	}
-	return "", false
+	return "", byRange
 }
 
 // embedded gives the IPv4 address that a gateway would make of an IPv6 one: of

@@ -38,7 +38,8 @@ const (
 type Config struct {
 	// Allow opens ranges that are closed otherwise, for every skill whose
 	// manifest names a host in them: 10.1.0.0/16 of the operator's own network.
-	// Each has to lie inside one closed range.
+	// Each has to lie inside one closed range; loopback, link-local and metadata
+	// addresses are named one by one.
 	Allow []netip.Prefix
 	// Proxy (http or https, perhaps with a user) carries every connection in a
 	// tunnel to the address that was looked up and checked here, also for plain

@@ -32,7 +32,11 @@
 //
 // Everything that IANA's registries of special addresses do not call globally
 // reachable, the embedded addresses of NAT64 and ISATAP, and the one public
-// address that a large cloud answers on from inside; see address.go. A name of
+// address that a large cloud answers on from inside; see address.go. An operator
+// opens ranges in them by name (egress.allow of policy.yaml), never more than one
+// closed range at once. The machine itself, link-local addresses and those at
+// which clouds give their credentials away are opened one address at a time: a
+// range around one does not open it. A name of
 // which one address is closed is closed altogether: a name that points both
 // outside and inside is a mistake or an attack, and half of a refusal would make
 // the result depend on which address answers first.

@@ -27,6 +27,10 @@ type Release struct {
 // String gives name@version, as the audit log names a release.
 func (r *Release) String() string { return r.Skill.Name + "@" + r.Skill.Version }
 
+// Judges reports whether the release is a policy module: it has no tools, and is
+// asked about calls where the operator's policy names it.
+func (r *Release) Judges() bool { return len(r.Skill.Hooks) > 0 }
+
 // Pins says which version of each skill a session uses. It is part of the
 // session's state.
 type Pins map[string]string
@@ -65,8 +69,13 @@ func NewSet(sb *sandbox.Sandbox, source *registry.Registry) *Set {
 // and changes nothing, if the module does not compile, lacks an export of the
 // contract, speaks another ABI version or imports a host function that the
 // manifest does not declare, or if one of its tools has the name of another
-// skill's tool: the model's tool names are flat, so they must be unique.
+// skill's tool: the model's tool names are flat, so they must be unique. A policy
+// module is no session's: it is refused here, and had by Release.
 func (s *Set) Load(ctx context.Context, fetched *registry.Release) (*Release, error) {
+	if len(fetched.Skill.Hooks) > 0 {
+		return nil, host.Fail("release.Load", abi.NewProblem(abi.InvalidManifest, "%s@%s is a policy module and has no tools", fetched.Skill.Name, fetched.Skill.Version).
+			WithHint("name it under hooks in policy.yaml"), nil)
+	}
 	if loaded := s.find(fetched.Skill.Name + "@" + fetched.Skill.Version); loaded != nil {
 		if err := loaded.unchanged(fetched.SHA256); err != nil {
 			return nil, err
@@ -109,9 +118,14 @@ func (s *Set) prepare(ctx context.Context, fetched *registry.Release) (*Release,
 // conforms checks the module against the contract and against what its own
 // manifest declares.
 func (r *Release) conforms(ctx context.Context) *abi.Problem {
-	exports := []string{abi.ExportABI, abi.ExportDescribe, abi.ExportInvoke}
-	if r.Skill.Reducer {
-		exports = append(exports, abi.ExportReduce)
+	exports := []string{abi.ExportABI, abi.ExportDescribe}
+	switch {
+	case r.Judges():
+		exports = append(exports, abi.ExportHook)
+	case r.Skill.Reducer:
+		exports = append(exports, abi.ExportInvoke, abi.ExportReduce)
+	default:
+		exports = append(exports, abi.ExportInvoke)
 	}
 	for _, export := range exports {
 		if !r.Module.Has(export) {
@@ -303,7 +317,8 @@ func (s *Set) fetch(ctx context.Context, skill, constraint string) (*Release, er
 
 // Newest fetches the newest release of each named skill that fits its
 // constraint ("" for any) and loads it. With no names it takes every skill of
-// the source. Failures do not stop the others; they come back by skill.
+// the source. Policy modules are passed over: only the operator's policy says
+// which of them judge, and in which version. Failures do not stop the others; they come back by skill.
 func (s *Set) Newest(ctx context.Context, constraints map[string]string) (map[string]error, error) {
 	if s.source == nil {
 		return nil, host.Fail("release.Newest", abi.NewProblem(abi.InvalidRegistry, "no registry is configured"), nil)
@@ -351,7 +366,7 @@ func (s *Set) listed(ctx context.Context) (map[string]registry.Version, error) {
 
 func (s *Set) take(ctx context.Context, v registry.Version) error {
 	fetched, err := s.source.Fetch(ctx, v)
-	if err != nil {
+	if err != nil || len(fetched.Skill.Hooks) > 0 {
 		return err
 	}
 	_, err = s.Load(ctx, fetched)

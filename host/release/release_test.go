@@ -51,6 +51,27 @@ func (f fixture) release(t *testing.T, edit func(*abi.Manifest)) *registry.Relea
 
 func version(v string) func(*abi.Manifest) { return func(m *abi.Manifest) { m.Version = v } }
 
+// judges makes a policy module of the manifest.
+func judges(m *abi.Manifest) {
+	m.Reducer, m.Capabilities, m.Tools, m.Hooks = false, abi.Capabilities{}, nil, abi.HookPoints()
+}
+
+func TestAPolicyModuleHasItsExportAndIsNoSkill(t *testing.T) {
+	f := newFixture(t)
+	s := NewSet(f.sandbox, nil)
+	_, err := s.Load(t.Context(), f.release(t, judges))
+	wantCode(t, err, abi.InvalidManifest)
+	if len(s.Current()) != 0 {
+		t.Error("it is a current release")
+	}
+	_, err = s.prepare(t.Context(), f.release(t, judges)) // whose module imports what no rule may have
+	wantCode(t, err, abi.NotGranted)
+	r := f.release(t, judges)
+	r.Module = bytes.ReplaceAll(r.Module, []byte(abi.ExportHook), []byte("another_one"))
+	_, err = s.prepare(t.Context(), r)
+	wantCode(t, err, abi.MissingExport)
+}
+
 // plain declares no reducer.
 func plain(m *abi.Manifest) { m.Reducer = false }
 

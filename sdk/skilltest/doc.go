@@ -13,6 +13,8 @@
 //
 //	func TestExamples(t *testing.T) { skilltest.New(t).Examples() }
 //
+// The rules of a policy module are asked by Ask, BeforeCall and AfterReasoning.
+//
 // It does not play the gate: scopes, rules, tiers and facts are not evaluated,
 // facts are what the test says they are.
 //
