@@ -3,6 +3,8 @@ package manifest
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/sluicehq/sluice/abi"
 )
 
 // Whoever may write live.* chooses the keys below it: what a rule reads is not
@@ -31,5 +33,23 @@ func TestAStateKeyOverAnotherDecidesNothing(t *testing.T) {
 				t.Errorf("it holds: %v, %v", holds, err)
 			}
 		})
+	}
+}
+
+// Half of a surrogate pair is one thing to some readers and another to others.
+func TestHalfACharacterIsNoArgument(t *testing.T) {
+	s, err := Compile(typed(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, whole := range map[string]bool{
+		`{"text":"\ud83d\ude00"}`: true, `{"text":"\uFFFD"}`: true, `{"text":"\\ud800"}`: true, `{"text":"a\n\u0041"}`: true,
+		`{"text":"\ud800"}`: false, `{"text":"\udc00"}`: false, `{"text":"\ud83dx"}`: false, `{"text":"\ud83d\n"}`: false,
+		`{"text":"\ud83d\ud83d\ude00"}`: false, `{"text":"\ud83d\u0041"}`: false, `{"free":{"\uD800":1}}`: false,
+	} {
+		found := s.Tool("go").CheckArgs(json.RawMessage(args))
+		if whole != (found == nil) || !whole && found[0].Code != abi.NotJSON {
+			t.Errorf("%s gives %v", args, found.One())
+		}
 	}
 }
