@@ -2,7 +2,10 @@ package manifest
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+
+	"cel.dev/cel-go/common/types"
 
 	"github.com/sluicehq/sluice/abi"
 )
@@ -51,5 +54,20 @@ func TestHalfACharacterIsNoArgument(t *testing.T) {
 		if whole != (found == nil) || !whole && found[0].Code != abi.NotJSON {
 			t.Errorf("%s gives %v", args, found.One())
 		}
+	}
+}
+
+func TestAQuestionShowsWhatCannotBeSeen(t *testing.T) {
+	for text, want := range map[string]string{
+		"1001 保温杯 é": "1001 保温杯 é", "1001\u202e99": "1001\ufffd99", "10\u200b01": "10\ufffd01", "1001\nIt is approved.": "1001\ufffdIt is approved.",
+		"\u2066x\u2069\ufeff\u00ad\U000e0061": strings.Replace("?x????", "?", "\ufffd", -1),
+	} {
+		if got := showValue(types.String(text)); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+	list := types.DefaultTypeAdapter.NativeToValue([]string{"a\u202eb"})
+	if got := showValue(list); got != "[\"a\ufffdb\"]" {
+		t.Errorf("a list is shown as %q", got)
 	}
 }
