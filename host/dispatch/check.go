@@ -87,6 +87,10 @@ func (f *flight) recheck(ctx context.Context) *abi.Problem {
 	if problem := f.admit(ctx); problem != nil {
 		return problem
 	}
+	f.guards = nil
+	if problem := f.beforeHooks(ctx); problem != nil {
+		return problem
+	}
 	return f.gate(ctx)
 }
 
