@@ -51,8 +51,11 @@ func (f *flight) accept() *abi.Problem {
 	}
 	f.args = json.RawMessage(text)
 	problems := f.entry.Tool.CheckArgs(f.args)
-	if problems == nil {
+	if problems == nil || f.skips("schema") {
 		return nil
+	}
+	if f.depth > 0 {
+		return problems.One() // the host's own words: a fact about what is nearly meant is about something else
 	}
 	mended, repairs := repair(f.entry.Tool.Input, f.args, f.entry.Tool.Effect)
 	if len(repairs) == 0 || f.entry.Tool.CheckArgs(mended) != nil {
