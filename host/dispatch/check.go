@@ -140,7 +140,7 @@ func (f *flight) loadEnv(ctx context.Context) *abi.Problem {
 		Facts:   map[string]json.RawMessage{},
 	}
 	f.remember(ctx)
-	f.versions, f.fetched = map[string]int64{}, map[string]bool{}
+	f.versions, f.fetched, f.based = map[string]int64{}, map[string]bool{}, nil
 	access := f.entry.Release.Skill.Capabilities.State
 	if access == nil {
 		return nil

@@ -103,6 +103,7 @@ type flight struct {
 	env      manifest.Env
 	versions map[string]int64 // of the state keys that were loaded
 	fetched  map[string]bool  // facts that were asked for, had or not
+	based    []*state.View    // what the facts were read from
 	key      host.Key         // of a write
 	unseen   bool             // nobody saw whether the store kept the last settlement
 	claimed  bool             // the claim is ours, or may be: a store that failed does not say
