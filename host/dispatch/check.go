@@ -82,7 +82,8 @@ func (f *flight) admit(ctx context.Context) *abi.Problem {
 }
 
 // recheck holds a call that is tried once more against what is true now: the
-// state that it saw, or what its tier came from, may be what has changed.
+// state that it saw, what a hook saw of it, or what its tier came from, may be
+// what has changed.
 func (f *flight) recheck(ctx context.Context) *abi.Problem {
 	if f.outcome.Attempts == 1 {
 		return nil
