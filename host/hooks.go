@@ -38,7 +38,7 @@ type Hook struct {
 	Time     time.Duration // for one point; DefaultHookTime if zero
 
 	PreReasoning  func(context.Context, Reasoning) (Injection, error)     // before the model is asked
-	PreToolCall   func(context.Context, ToolCall) (Opinion, error)        // before the tier is decided
+	PreToolCall   func(context.Context, ToolCall) (Opinion, error)        // before the tier is decided, and again before another attempt
 	PostToolCall  func(context.Context, ToolCall, Reply) (Opinion, error) // before a result is kept; a tier means nothing here
 	PostReasoning func(context.Context, Reasoning) (Opinion, error)       // before the model's words are kept; a tier means nothing here
 	OnTurnEnd     func(context.Context, TurnEnd) error

@@ -14,34 +14,34 @@ import (
 // The layers of the gate that an attack may meet, in their order. Those that
 // are opinions on the tier have the names that they have on record.
 const (
-	layerResolve  = "resolve"    // the name is exactly a tool's
-	layerCutOff   = "cut off"    // the model's words were whole
-	layerSize     = "size"       // of the arguments
-	layerParse    = "parse"      // one value, no member twice, bounds of depth and number
-	layerSchema   = "schema"     // with the repair's limits: what is not certain is not mended
-	layerMeaning  = "meaning"    // the canonical form, from which the key is made
-	layerScope    = "scope"      //
-	layerFacts    = "facts"      // the business says no when it is asked for one
-	layerBreaker  = "breaker"    //
-	layerHooks    = "hooks"      // before the call
-	layerRules    = "manifest"   // its risk and its rules
-	layerEffect   = "effect"     // with breadth and targets
-	layerMode     = "session"    // its mode
-	layerSuspects = "repetition" // it was done for the same words
-	layerRedLine  = "red line"   // the operator's
-	layerCheck    = "check"      // the skill's own
-	layerApproval = "approval"   // one yes, for one call, about exactly that
-	layerClaim    = "claim"      // the idempotency key
-	layerLease    = "lease"      // of the session, when the call is claimed
-	layerRecheck  = "recheck"    // before another attempt
-	layerGrants   = "grants"     // capabilities and the way out
-	layerSandbox  = "sandbox"    // fuel, memory, time
-	layerSkill    = "skill"      // its code refuses
-	layerVerify   = "verify"     // the output's schema and the state that it may change
-	layerReduce   = "reduce"     //
-	layerAfter    = "hooks after"
-	layerSettle   = "settle" // all that was read is as it was, and the lease is
-	layerCaller   = "caller" // has gone
+	layerResolve  = "resolve"     // the name is exactly a tool's
+	layerCutOff   = "cut off"     // the model's words were whole
+	layerSize     = "size"        // of the arguments
+	layerParse    = "parse"       // one value, no member twice, bounds of depth and number
+	layerSchema   = "schema"      // with the repair's limits: what is not certain is not mended
+	layerMeaning  = "meaning"     // the canonical form, from which the key is made
+	layerScope    = "scope"       // what the tool is for
+	layerFacts    = "facts"       // the business says no when it is asked for one
+	layerBreaker  = "breaker"     // the same again, and nothing came of it
+	layerHooks    = "hooks"       // before the call
+	layerRules    = "manifest"    // its risk and its rules
+	layerEffect   = "effect"      // with breadth and targets
+	layerMode     = "session"     // its mode
+	layerSuspects = "repetition"  // it was done for the same words
+	layerRedLine  = "red line"    // the operator's
+	layerCheck    = "check"       // the skill's own
+	layerApproval = "approval"    // one yes, for one call, about exactly that
+	layerClaim    = "claim"       // the idempotency key
+	layerLease    = "lease"       // of the session, when the call is claimed
+	layerRecheck  = "recheck"     // before another attempt
+	layerGrants   = "grants"      // capabilities and the way out
+	layerSandbox  = "sandbox"     // fuel, memory, time
+	layerSkill    = "skill"       // its code refuses
+	layerVerify   = "verify"      // the output's schema and the state that it may change
+	layerReduce   = "reduce"      // the keys that it makes, and those that it saw
+	layerAfter    = "hooks after" // of the result
+	layerSettle   = "settle"      // all that was read is as it was, and the lease is
+	layerCaller   = "caller"      // has gone
 )
 
 // canLeaveOut reports whether a layer can be switched off at all. What cannot
@@ -78,7 +78,7 @@ func (p *play) leaveOut(layer string) {
 }
 
 // manifest gives the patches of the skill's manifest: the case's, and what
-// leaves a layer out.
+// leaves a layer out. Without facts there are no rules and no scope over them.
 func (p *play) manifest() []map[string]json.RawMessage {
 	patches := []map[string]json.RawMessage{p.a.Manifest}
 	switch {

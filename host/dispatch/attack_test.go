@@ -106,7 +106,7 @@ func TestNoAttackGetsThrough(t *testing.T) {
 			t.Errorf("%d attacks are of the kind %s, want %d", len(attacks), kind, attacksOfAKind)
 		}
 		for _, a := range attacks[:min(len(attacks), attacksUnderRace)] {
-			t.Run(kind+"/"+a.Name, func(t *testing.T) { m.add(kind, a, w.judge(t, a)) })
+			t.Run(kind+"/"+a.Name, func(t *testing.T) { m.add(kind, w.judge(t, a)) })
 		}
 	}
 	t.Log(m)
@@ -129,8 +129,7 @@ func readAttacks(t *testing.T, kind string) (attacks []attack) {
 // A stop is what became of an attack.
 type stop struct {
 	first string // the layer that stopped it
-	also  string // the one without it; empty if it got through then
-	fixed bool   // the layer is the effect's own transaction, or the skill's own code: there is no without
+	also  string // the one without it; empty if it got through then, or there is no without
 }
 
 // judge holds an attack against what is expected of it.
@@ -140,8 +139,8 @@ func (w *attackWorld) judge(t *testing.T, a attack) stop {
 	if with.through != "" {
 		t.Errorf("it GETS THROUGH: %s; the call ended with %s", with.through, with.end)
 	}
-	s := stop{first: with.layer, fixed: !canLeaveOut(with.layer) && a.Without == nil}
-	if !s.fixed {
+	s := stop{first: with.layer}
+	if canLeaveOut(with.layer) || a.Without != nil {
 		if without := w.play(t, a, with.layer); without.through == "" {
 			s.also = without.layer
 		}
@@ -158,23 +157,24 @@ func (w *attackWorld) judge(t *testing.T, a attack) stop {
 	return s
 }
 
-// A matrix counts what stops the attacks of each kind.
-type matrix map[string]map[string][2]int
+// A matrix counts what stops the attacks of each kind: which layer first, and
+// which in its place.
+type matrix map[string]map[string]*[2]int
 
-func (m matrix) add(kind string, a attack, s stop) {
+func (m matrix) add(kind string, s stop) {
 	if m[kind] == nil {
-		m[kind] = map[string][2]int{}
+		m[kind] = map[string]*[2]int{}
 	}
-	n := m[kind][s.first]
-	n[0]++
-	m[kind][s.first] = n
 	also := s.also
 	if also == "" {
 		also = "nothing else"
 	}
-	n = m[kind][also]
-	n[1]++
-	m[kind][also] = n
+	for i, layer := range []string{s.first, also} {
+		if m[kind][layer] == nil {
+			m[kind][layer] = &[2]int{}
+		}
+		m[kind][layer][i]++
+	}
 }
 
 // String tells, for each kind, how many attacks each layer stopped first and
@@ -193,9 +193,8 @@ func (m matrix) String() string {
 	for _, kind := range attackKinds {
 		fmt.Fprint(out, kind)
 		for _, layer := range all {
-			n := m[kind][layer]
 			cell := "."
-			if n != [2]int{} {
+			if n := m[kind][layer]; n != nil {
 				cell = fmt.Sprintf("%d+%d", n[0], n[1])
 			}
 			fmt.Fprint(out, "\t", cell)

@@ -45,6 +45,7 @@ type attackWorld struct {
 	store    *state.Store
 	egress   *egress.Client
 	catalogs map[string]*release.Catalog // by skill and patches
+	sets     []*release.Set              // that they come from
 	posts    atomic.Int32
 	tenants  int
 }
@@ -70,6 +71,11 @@ func newAttackWorld(t *testing.T) *attackWorld {
 	}
 	t.Cleanup(client.Close)
 	w.egress = client
+	t.Cleanup(func() {
+		for _, set := range w.sets {
+			set.Close(context.Background())
+		}
+	})
 	return w
 }
 
@@ -93,7 +99,8 @@ func (w *attackWorld) catalog(t *testing.T, skill string, patches ...map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := release.NewSet(sb, nil) // as long as the process, as the sandbox is
+	set := release.NewSet(sb, nil)
+	w.sets = append(w.sets, set)
 	if _, err := set.Load(t.Context(), &registry.Release{Skill: compiled, Module: wasm, SHA256: host.Digest(wasm)}); err != nil {
 		t.Fatal(err)
 	}
@@ -392,30 +399,12 @@ var repeats = regexp.MustCompile(`<<(.*?)\*(\d+)>>`)
 // what was ordered; empty if it is as it should be.
 func (p *play) through() string {
 	p.t.Helper()
-	got, counted := map[string]string{}, map[string]int{}
-	for _, tenant := range []host.TenantID{p.session.Tenant, p.session.Tenant + "-other"} {
-		page, err := p.store.View(tenant, attackedSkills[p.skill][1]).Scan(context.Background(), abi.ScanQuery{Limit: 1000})
-		p.must(err)
-		for _, e := range page.Entries {
-			got[e.Key] = p.canonical(e.Value)
-		}
-	}
-	values, err := p.store.ListState(context.Background(), p.session, "", "", 100)
-	p.must(err)
-	for _, v := range values {
-		got["state:"+v.Key] = p.canonical(v.Data)
-	}
+	got := p.ledger()
 	var wrong []string
 	for key, want := range p.a.Ledger {
 		if prefix, many := strings.CutSuffix(key, "*"); many {
-			for have := range got {
-				if strings.HasPrefix(have, prefix) {
-					counted[prefix]++
-					delete(got, have)
-				}
-			}
-			if fmt.Sprint(counted[prefix]) != string(want) {
-				wrong = append(wrong, fmt.Sprintf("%d of %s, want %s", counted[prefix], key, want))
+			if n := take(got, prefix); fmt.Sprint(n) != string(want) {
+				wrong = append(wrong, fmt.Sprintf("%d of %s, want %s", n, key, want))
 			}
 			continue
 		}
@@ -434,6 +423,37 @@ func (p *play) through() string {
 	}
 	slices.Sort(wrong)
 	return strings.Join(wrong, "; ")
+}
+
+// ledger gives all that calls can have left in the store: the kv of the tenant
+// and of another one, and the session's state.
+func (p *play) ledger() map[string]string {
+	p.t.Helper()
+	got := map[string]string{}
+	for _, tenant := range []host.TenantID{p.session.Tenant, p.session.Tenant + "-other"} {
+		page, err := p.store.View(tenant, attackedSkills[p.skill][1]).Scan(context.Background(), abi.ScanQuery{Limit: 1000})
+		p.must(err)
+		for _, e := range page.Entries {
+			got[e.Key] = p.canonical(e.Value)
+		}
+	}
+	values, err := p.store.ListState(context.Background(), p.session, "", "", 100)
+	p.must(err)
+	for _, v := range values {
+		got["state:"+v.Key] = p.canonical(v.Data)
+	}
+	return got
+}
+
+// take takes out what has a prefix, and counts it.
+func take(got map[string]string, prefix string) (n int) {
+	for key := range got {
+		if strings.HasPrefix(key, prefix) {
+			delete(got, key)
+			n++
+		}
+	}
+	return n
 }
 
 // before gives what the world had of it at first.
