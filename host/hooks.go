@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ type Hook struct {
 	Tenants  []TenantID    // whose sessions it is asked about; nil for all
 
 	PreReasoning  func(context.Context, Reasoning) (Injection, error)     // before the model is asked
-	PreToolCall   func(context.Context, ToolCall) (Opinion, error)        // before the tier is decided
+	PreToolCall   func(context.Context, ToolCall) (Opinion, error)        // before the tier is decided, and again before another attempt
 	PostToolCall  func(context.Context, ToolCall, Reply) (Opinion, error) // before a result is kept; a tier means nothing here
 	PostReasoning func(context.Context, Reasoning) (Opinion, error)       // before the model's words are kept; a tier means nothing here
 	OnTurnEnd     func(context.Context, TurnEnd) error
@@ -67,8 +68,8 @@ type Injection struct {
 	Note     string       // for the record
 }
 
-// A ToolCall is a call as the gate accepted it. Hooks share it and change
-// nothing of it.
+// A ToolCall is a call as the gate accepted it. Each hook has a copy of its own:
+// what it changes of that nobody else sees.
 type ToolCall struct {
 	Call    Call
 	Skill   string // name@version
@@ -77,6 +78,17 @@ type ToolCall struct {
 	Args    json.RawMessage
 	State   map[string]json.RawMessage
 	Targets []string // after the call: of a write, where known
+}
+
+// own copies what of the call can be changed in place.
+func (c ToolCall) own() ToolCall {
+	c.Args, c.Targets, c.Call.Recent = bytes.Clone(c.Args), slices.Clone(c.Targets), slices.Clone(c.Call.Recent)
+	shared := c.State
+	c.State = make(map[string]json.RawMessage, len(shared))
+	for key, value := range shared {
+		c.State[key] = bytes.Clone(value)
+	}
+	return c
 }
 
 // A Reply is what a call gives, before it is kept.
@@ -160,7 +172,7 @@ func (h *Hooks) PreToolCall(ctx context.Context, c ToolCall) []Ruling {
 		if k.PreToolCall == nil {
 			return nil
 		}
-		return func(ctx context.Context) (Opinion, error) { return k.PreToolCall(ctx, c) }
+		return func(ctx context.Context) (Opinion, error) { return k.PreToolCall(ctx, c.own()) }
 	})
 }
 
@@ -170,7 +182,9 @@ func (h *Hooks) PostToolCall(ctx context.Context, c ToolCall, r Reply) []Ruling 
 		if k.PostToolCall == nil {
 			return nil
 		}
-		return func(ctx context.Context) (Opinion, error) { return k.PostToolCall(ctx, c, r) }
+		return func(ctx context.Context) (Opinion, error) {
+			return k.PostToolCall(ctx, c.own(), Reply{Data: bytes.Clone(r.Data), Preview: r.Preview})
+		}
 	})
 }
 

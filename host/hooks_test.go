@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -209,5 +210,38 @@ func TestOnlyGuardsHoldAnswersBack(t *testing.T) {
 	}
 	if (*Hooks)(nil).GuardsAnswers("acme") {
 		t.Error("no hooks hold an answer back")
+	}
+}
+
+// TestEachHookHasACopyOfTheCall: what one changes in place is neither the next
+// one's nor the gate's.
+func TestEachHookHasACopyOfTheCall(t *testing.T) {
+	var seen []string
+	spoil := func(_ context.Context, c ToolCall) (Opinion, error) {
+		seen = append(seen, string(c.Args)+" "+string(c.State["a"])+" "+c.Targets[0]+" "+c.Call.Recent[0].Tool)
+		c.Args[0], c.State["a"][0], c.Targets[0], c.Call.Recent[0].Tool = 'x', 'x', "x", "x"
+		delete(c.State, "a")
+		return Opinion{}, nil
+	}
+	hooks, err := NewHooks(Hook{Name: "one", PreToolCall: spoil}, Hook{Name: "two", PreToolCall: spoil,
+		PostToolCall: func(ctx context.Context, c ToolCall, r Reply) (Opinion, error) {
+			r.Data[0] = 'x'
+			return spoil(ctx, c)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ToolCall{Args: json.RawMessage(`{}`), State: map[string]json.RawMessage{"a": json.RawMessage(`1`)}, Targets: []string{"t"}, Call: Call{Recent: []Past{{Tool: "u"}}}}
+	reply := Reply{Data: json.RawMessage(`2`)}
+	hooks.PreToolCall(context.Background(), c)
+	hooks.PostToolCall(context.Background(), c, reply)
+	spoil(context.Background(), c.own())
+	if string(reply.Data) != "2" || len(seen) != 4 {
+		t.Errorf("the reply is %s, seen were %q", reply.Data, seen)
+	}
+	for _, s := range seen {
+		if s != "{} 1 t u" {
+			t.Errorf("a hook saw %q", s)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/sluicehq/sluice/abi"
@@ -41,6 +42,9 @@ func joinMessage(p *abi.Problem) string {
 // one JSON object passes. Safe for concurrent use.
 func (t *Tool) CheckArgs(raw json.RawMessage) Problems {
 	n, err := readJSON(raw)
+	if err == nil && halfCharacter(raw) {
+		err = errors.New("an escape such as \\ud800 is half of a character")
+	}
 	if err != nil {
 		return Problems{abi.NewProblem(abi.NotJSON, "the arguments are not JSON that can be used: %v", err).
 			WithHint("Send the arguments as one JSON object.")}

@@ -287,7 +287,9 @@ func (a *activation) factValues() any {
 }
 
 // state nests the state keys that the expression mentions: the key
-// live.current becomes the member current of live.
+// live.current becomes the member current of live. Where two keys stand for one
+// place nothing can be decided: whoever may write live.* could else put
+// live.locked.x over live.locked.
 func (a *activation) state() any {
 	root := map[string]any{}
 	keys := make([]string, 0, len(a.env.State))
@@ -303,21 +305,31 @@ func (a *activation) state() any {
 			continue // absent: what needs it fails
 		}
 		shape, _ := a.tool.stateShape.at(key)
-		nest(root, strings.Split(key, "."), shape.value(n))
+		if !nest(root, strings.Split(key, "."), shape.value(n)) {
+			return types.NewErr("the state key %s stands where another one does", key)
+		}
 	}
 	return root
 }
 
-func nest(root map[string]any, path []string, v any) {
+// nest reports false if something else stands in the way.
+func nest(root map[string]any, path []string, v any) bool {
 	for _, step := range path[:len(path)-1] {
-		below, ok := root[step].(map[string]any)
+		at, there := root[step]
+		if !there {
+			at = map[string]any{}
+			root[step] = at
+		}
+		below, ok := at.(map[string]any)
 		if !ok {
-			below = map[string]any{}
-			root[step] = below
+			return false
 		}
 		root = below
 	}
-	root[path[len(path)-1]] = v
+	last := path[len(path)-1]
+	_, there := root[last]
+	root[last] = v
+	return !there
 }
 
 // mentions reports whether the expression may read a state key.

@@ -204,6 +204,33 @@ func (r *jsonReader) text() (string, error) {
 	return s, nil
 }
 
+// halfCharacter reports whether valid JSON escapes half of a surrogate pair.
+// Some readers keep it and some take it for U+FFFD, which would make different
+// arguments one.
+func halfCharacter(raw []byte) bool {
+	high := false // the escape right before is the first half of a pair
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			if high {
+				return true
+			}
+			continue
+		}
+		i++
+		var code uint64
+		if raw[i] == 'u' {
+			code, _ = strconv.ParseUint(string(raw[i+1:i+5]), 16, 16)
+			i += 4
+		}
+		low := code >= 0xdc00 && code < 0xe000
+		if low != high {
+			return true
+		}
+		high = code >= 0xd800 && code < 0xdc00
+	}
+	return false
+}
+
 // boundedNumber reports whether a JSON number stays within the bounds of this
 // package.
 func boundedNumber(text string) bool {

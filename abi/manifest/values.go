@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -98,8 +100,18 @@ func appendMap(b []byte, m traits.Mapper, depth int) ([]byte, error) {
 }
 
 // showValue writes a CEL value for people: text and times as they are, all else as
-// JSON.
+// JSON. A person decides by it what happens, so that what cannot be seen, or turns
+// the text around, is shown as U+FFFD.
 func showValue(v ref.Val) string {
+	return strings.Map(func(c rune) rune {
+		if notPrintable(c) {
+			return utf8.RuneError
+		}
+		return c
+	}, plainly(v))
+}
+
+func plainly(v ref.Val) string {
 	switch v := v.(type) {
 	case types.String:
 		return string(v)

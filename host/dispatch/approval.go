@@ -194,8 +194,12 @@ func (f *flight) pending(id host.ApprovalID) *abi.Problem {
 
 // covered gives the first standing grant that covers the call: for its tool,
 // up to its tier, and with a condition that holds. One that cannot be decided
-// covers nothing.
+// covers nothing. What was done for the same words already is covered by none:
+// a grant says what may be done, and not that it is wanted twice.
 func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
+	if f.call.Ordinal > 0 {
+		return state.StandingGrant{}, false
+	}
 	grants, err := f.Store.StandingGrants(ctx, f.call.Session)
 	if err != nil {
 		f.note("standing grants could not be read: %v", host.ProblemOf(err))

@@ -51,8 +51,11 @@ func (f *flight) accept() *abi.Problem {
 	}
 	f.args = json.RawMessage(text)
 	problems := f.entry.Tool.CheckArgs(f.args)
-	if problems == nil {
+	if problems == nil || f.skips("schema") {
 		return nil
+	}
+	if f.depth > 0 {
+		return problems.One() // the host's own words: a fact about what is nearly meant is about something else
 	}
 	mended, repairs := repair(f.entry.Tool.Input, f.args, f.entry.Tool.Effect)
 	if len(repairs) == 0 || f.entry.Tool.CheckArgs(mended) != nil {
@@ -79,12 +82,17 @@ func (f *flight) admit(ctx context.Context) *abi.Problem {
 }
 
 // recheck holds a call that is tried once more against what is true now: the
-// state that it saw, or what its tier came from, may be what has changed.
+// state that it saw, what a hook saw of it, or what its tier came from, may be
+// what has changed.
 func (f *flight) recheck(ctx context.Context) *abi.Problem {
 	if f.outcome.Attempts == 1 {
 		return nil
 	}
 	if problem := f.admit(ctx); problem != nil {
+		return problem
+	}
+	f.guards = nil
+	if problem := f.beforeHooks(ctx); problem != nil {
 		return problem
 	}
 	return f.gate(ctx)
@@ -133,7 +141,7 @@ func (f *flight) loadEnv(ctx context.Context) *abi.Problem {
 		Facts:   map[string]json.RawMessage{},
 	}
 	f.remember(ctx)
-	f.versions, f.fetched = map[string]int64{}, map[string]bool{}
+	f.versions, f.fetched, f.based = map[string]int64{}, map[string]bool{}, nil
 	access := f.entry.Release.Skill.Capabilities.State
 	if access == nil {
 		return nil

@@ -37,7 +37,8 @@
 // refused before them, and was done by the same call earlier, is answered with
 // its stored outcome all the same. Steps 8 to 13 are one attempt; recovery may
 // ask for another, under the same key and within the claim's lease, and then
-// scope and tier are held against what is true by then. Every early exit is
+// scope, hooks and tier are held against what is true by then; what the facts of a
+// write were read from must be as it was when it is settled. Every early exit is
 // recorded too, and a call whose record cannot be written does not run.
 //
 // # Life of an approval (approval.go)
@@ -51,7 +52,8 @@
 //     person's words, as long as the call serves the same input of the user.
 //  3. A standing grant for the tool, up to this tier and with a condition that
 //     holds, lets the call run and is noted on its record. One that cannot be
-//     decided covers nothing, and a no outranks it.
+//     decided covers nothing, a no outranks it, and what was done for the same
+//     words already is asked about all the same.
 //  4. Else the question is put, durably, and the call is pending: its outcome and
 //     the model's problem name the question. Nobody waits.
 //  5. After a yes the agent makes the call again, in the question's name: it uses

@@ -65,6 +65,7 @@ func (f *flight) fetchFact(ctx context.Context, name string) (json.RawMessage, *
 	if !outcome.OK() {
 		return nil, businessAnswer(outcome.Problem, spec)
 	}
+	f.based = append(f.based, read.grant.Views...)
 	fact, err := f.entry.Tool.FactValue(name, outcome.Data)
 	if err != nil {
 		return nil, nil

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -15,7 +17,7 @@ import (
 // repair mends arguments where exactly one reading is possible: fenced JSON,
 // JSON inside a JSON string, an object wrapped once too often, a number as
 // text and text as a number, a one-element list around a scalar, a member name
-// that is one edit away from exactly one known name, a word that is but for its
+// of three letters or more that is one edit away from exactly one known name, a word that is but for its
 // case one of those that the schema lists, a required member whose default the
 // schema gives. For a read also a word that is one edit away from exactly one of
 // the list; a write's words may name what it touches or move money, and are
@@ -146,34 +148,57 @@ func (m *mender) object(schema, object map[string]any, path string, depth int) a
 }
 
 // nearNames renames members that are one edit away from exactly one known name
-// that is not taken. Names of money and targets are no exception: the value
-// under the name stays as it was sent.
+// that is not taken, where no other member is as near to it. Names of money and
+// targets are no exception: the value under the name stays as it was sent.
 func (m *mender) nearNames(properties, object map[string]any, path string) {
-	var unknown []string
-	for name := range object {
-		if _, ok := properties[name]; !ok {
-			unknown = append(unknown, name)
-		}
-	}
-	slices.Sort(unknown)
-	for _, name := range unknown {
+	meant := map[string][]string{} // by the known name
+	for _, name := range unknown(properties, object) {
 		var near []string
 		for known := range properties {
-			if _, taken := object[known]; !taken && (abi.EditDistance(name, known) == 1 || foldName(name) == foldName(known)) {
+			if _, taken := object[known]; !taken && isNear(name, known) {
 				near = append(near, known)
 			}
 		}
 		if len(near) == 1 {
-			m.note(join(path, name), "taken as %q", near[0])
-			object[near[0]] = object[name]
-			delete(object, name)
+			meant[near[0]] = append(meant[near[0]], name)
+		}
+	}
+	for _, known := range slices.Sorted(maps.Keys(meant)) {
+		if names := meant[known]; len(names) == 1 {
+			m.note(join(path, names[0]), "taken as %q", known)
+			object[known] = object[names[0]]
+			delete(object, names[0])
 		}
 	}
 }
 
+// unknown gives the members that the schema does not name, sorted.
+func unknown(properties, object map[string]any) (names []string) {
+	for name := range object {
+		if _, ok := properties[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nearRunes is how long a name is at least whose misspelling is told from
+// another word: in two letters, any letter makes another one.
+const nearRunes = 3
+
+func isNear(name, known string) bool {
+	long := min(utf8.RuneCountInString(name), utf8.RuneCountInString(known)) >= nearRunes
+	return foldName(name) == foldName(known) || long && abi.EditDistance(name, known) == 1
+}
+
 // defaults fills in required members that are missing and whose default the
-// skill's own schema gives.
+// skill's own schema gives. Beside a member that nobody knows none is filled in:
+// that one may be what was meant.
 func (m *mender) defaults(schema, properties, object map[string]any, path string) {
+	if len(unknown(properties, object)) > 0 {
+		return
+	}
 	required, _ := schema["required"].([]any)
 	for _, r := range required {
 		name, _ := r.(string)

@@ -11,7 +11,7 @@ import (
 const priceSchema = `{"type":"object","additionalProperties":false,"required":["sku"],"properties":{
 	"sku":{"type":"string"},"price":{"type":"number"},"count":{"type":"integer"},"urgent":{"type":"boolean"},
 	"tags":{"type":"array","items":{"type":"string"}},"box":{"$ref":"#/$defs/box"},"free":{}},
-	"$defs":{"box":{"type":"object","properties":{"width":{"type":"integer"}}}}}`
+	"$defs":{"box":{"type":"object","properties":{"width":{"type":"integer"},"up":{"type":"integer"},"at":{"type":"integer"}}}}}`
 
 func TestRepairMendsWhatIsCertain(t *testing.T) {
 	for _, tt := range []struct{ name, args, want string }{
@@ -50,6 +50,9 @@ func TestRepairLeavesWhatIsNot(t *testing.T) {
 		{"good already", `{"sku":"1","price":89}`},
 		{"a far key", `{"product":"1"}`},
 		{"a key that is taken", `{"sku":"1","skus":"2"}`},
+		{"two keys near one", `{"sku":"1","prise":1,"pric":2}`},
+		{"a key of two letters", `{"sku":"1","box":{"ad":1}}`},
+		{"a key near one of two letters", `{"sku":"1","box":{"xup":1}}`},
 		{"two values", `{"sku":"1"} {"sku":"2"}`},
 		{"a brace too many", `{"sku":1001}}`},
 		{"a member twice", `{"sku":1001,"price":1,"price":2}`},
@@ -78,6 +81,7 @@ func TestRepairOfWordsAndDefaults(t *testing.T) {
 		{"two edits away", `{"sku":"1","unit":"box","currency":"CXX"}`, "", ""},
 		{"a missing default", `{"sku":"1"}`, `{"sku":"1","unit":"piece"}`, `{"sku":"1","unit":"piece"}`},
 		{"missing without one", `{"unit":"box"}`, "", ""},
+		{"a missing default beside what nobody knows", `{"sku":"1","measure":"box"}`, "", ""},
 		{"a list of numbers", `{"sku":"1","unit":"box","size":3}`, "", ""},
 	} {
 		for effect, want := range map[abi.Effect]string{abi.Read: tt.read, abi.Write: tt.write} {

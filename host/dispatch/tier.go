@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/abi"
@@ -31,7 +32,8 @@ func (f *flight) tier(ctx context.Context) ruling {
 	opinions := []opinion{f.declared(), f.implied(), f.moded(), f.suspected()}
 	opinions = append(opinions, f.guards...)
 	opinions = append(opinions, f.redLines()...)
-	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block {
+	opinions = slices.DeleteFunc(opinions, func(o opinion) bool { return f.skips("tier of the " + o.by) })
+	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block && !f.skips("tier of the check") {
 		opinions = append(opinions, f.checked(ctx))
 	}
 	for _, o := range opinions {

@@ -253,6 +253,7 @@ func TestAnAnswerThatIsNoVerdictIsNone(t *testing.T) {
 	for output, want := range map[string]abi.Tier{
 		`{}`: "", `{"tier":"block","reason":"x"}`: abi.Block,
 		`null`: abi.HardGate, ` null `: abi.HardGate, `[]`: abi.HardGate, `{"teir":"block"}`: abi.HardGate, `{} {}`: abi.HardGate, ``: abi.HardGate, `{"tier":"gate"}`: abi.HardGate,
+		`{"tier":"block","tier":"auto"}`: abi.HardGate, `{"tier":"block","Tier":"auto"}`: abi.HardGate, `{"tier":"block","t\u0069er":"auto"}`: abi.HardGate, `{"TIER":"auto"}`: abi.HardGate,
 	} {
 		if o := readVerdict([]byte(output)); o.tier != want || o.problem != nil {
 			t.Errorf("%q is the opinion %+v, want the tier %q", output, o, want)

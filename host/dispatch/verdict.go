@@ -1,14 +1,13 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"io"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/sandbox"
 )
 
@@ -56,13 +55,8 @@ func undecided(why string) opinion {
 // a skill's to give.
 func readVerdict(output []byte) opinion {
 	var v abi.Verdict
-	d := json.NewDecoder(bytes.NewReader(output))
-	d.DisallowUnknownFields() // a misspelt objection is none, and no consent either
-	if d.Decode(&v) != nil || !bytes.HasPrefix(bytes.TrimSpace(output), []byte("{")) {
+	if !isVerdict(output) || json.Unmarshal(output, &v) != nil {
 		return undecided("its answer is no verdict")
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return undecided("it gave more than one verdict")
 	}
 	if v.Problem != nil {
 		if !v.Problem.Code.OfSkill() {
@@ -75,4 +69,23 @@ func readVerdict(output []byte) opinion {
 		return opinion{by: "check", tier: v.Tier, say: v.Reason}
 	}
 	return undecided("it asked for a tier that there is not")
+}
+
+// isVerdict reports whether an answer has what a verdict has, to the letter and
+// each once. A misspelt objection is none, and no consent either; and the last
+// word of two would be that of whoever can get text into a skill's answer.
+func isVerdict(output []byte) bool {
+	if _, err := host.Canonical(output); err != nil {
+		return false
+	}
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(output, &parts) != nil || parts == nil {
+		return false
+	}
+	for name := range parts {
+		if name != "tier" && name != "reason" && name != "problem" {
+			return false
+		}
+	}
+	return true
 }
