@@ -7,7 +7,8 @@
 // tenant, now and last(tool, target). It does no I/O but reading the given
 // file system while loading, keeps no state, and a compiled Skill is safe for
 // concurrent use. An operator's policy.yaml (policy.schema.json), whose red
-// lines are such expressions over the calls of any tool, is read here, too.
+// lines are such expressions over the calls of any tool, and which names the
+// operator's linters, is read here, too.
 //
 // # Life of a manifest
 //
@@ -22,8 +23,8 @@
 //     drawn in, nothing remote is ever fetched. A schema that would be held
 //     against one value thousands of times is refused. Each gives a type for
 //     CEL.
-//  5. Expressions. Scopes, targets, rules, facts' arguments and the parts of
-//     say texts are compiled against these types, so that a typo or a text
+//  5. Expressions. Scopes, targets, rules, checks, artifacts, facts' arguments
+//     and the parts of say texts are compiled against these types, so that a typo or a text
 //     compared with a number fails here and not in front of an audience.
 //  6. Examples are held against the schemas.
 //
@@ -40,4 +41,7 @@
 //     decoded. Evaluation is bounded by cost.
 //  3. What fails to evaluate counts as the stricter answer: out of scope, or
 //     the rule's tier.
+//  4. CheckOutput holds the result against the output schema, CheckResult against
+//     the tool's checks, which see the result as data. ArtifactsOf gives what the
+//     call must have written. Here, too, what fails to evaluate is refused.
 package manifest
