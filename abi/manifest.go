@@ -164,8 +164,8 @@ type Tool struct {
 	Rules      []Rule              `json:"rules,omitempty"`
 	Checks     []Check             `json:"checks,omitempty"`    // of the result, before anything is kept
 	Artifacts  []Artifact          `json:"artifacts,omitempty"` // of a write: the files that it must leave
-	Input      RawMessage          `json:"input"`            // JSON Schema 2020-12, or a file name as a JSON string
-	Output     RawMessage          `json:"output,omitempty"` // likewise; absent accepts any JSON
+	Input      RawMessage          `json:"input"`               // JSON Schema 2020-12, or a file name as a JSON string
+	Output     RawMessage          `json:"output,omitempty"`    // likewise; absent accepts any JSON
 	Examples   []Example           `json:"examples,omitempty"`
 }
 
