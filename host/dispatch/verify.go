@@ -16,9 +16,9 @@ import (
 
 // Bounds of the look at what a call has written.
 const (
-	lintTime     = 20 * time.Second // of one attempt: it has to fit into the lease beside the runs
+	lintTime     = 10 * time.Second // of one attempt: it has to fit into the lease beside the runs
 	lintFiles    = 50               // that nobody has declared: a model reads about no more
-	lintFindings = 20               // that the model is told
+	lintFindings = 10               // that the model is told: as long as a result
 )
 
 // verify holds the result against everything that the manifest says of it. That

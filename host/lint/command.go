@@ -61,6 +61,9 @@ func (l *Linter) run(ctx context.Context, argv []string, format string, content 
 // code of one that ended by itself.
 func execute(ctx context.Context, folder string, argv []string, out *output) (int, error) {
 	program, err := exec.LookPath(argv[0])
+	if err == nil && !filepath.IsAbs(program) {
+		err = errors.New("it must be a name in PATH, or a path from the root: there is nothing beside the file")
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -20,8 +20,7 @@ const (
 	MaxReasonBytes = 300
 
 	maxStreamed = int(abi.CallWriteBytes) // of JSON and CSV, which take no memory of their own: all that a call may write
-	maxParsed   = 1 << 20                 // of YAML, TOML and Go, whose trees take some hundred times as much
-	maxDepth    = 256                     // of YAML and TOML: their parsers take a part of the stack for each level
+	maxParsed   = 1 << 20                 // of YAML and Go, whose trees take some hundred times as much
 )
 
 // A Finding is one thing that is wrong with a file.
@@ -67,8 +66,14 @@ func Parses(format string) bool { return parserOf(format) != nil }
 // It is safe for concurrent use.
 func Lint(name string, content []byte) []Finding { return Parse(FormatOf(name), content) }
 
-// Parse is Lint for a format: json, yaml, toml, csv, tsv or go.
-func Parse(format string, content []byte) []Finding {
+// Parse is Lint for a format: json, yaml, toml, csv, tsv or go. A parser that
+// panics has met a file that it cannot read, and that is a finding.
+func Parse(format string, content []byte) (found []Finding) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			found = []Finding{finding(0, 0, "it cannot be read as %s: %v", format, cause)}
+		}
+	}()
 	parse := parserOf(format)
 	if parse == nil {
 		return nil
@@ -104,6 +109,8 @@ func maxBytes(format string) int {
 	switch format {
 	case "json", "csv", "tsv":
 		return maxStreamed
+	case "toml":
+		return maxTOML
 	}
 	return maxParsed
 }

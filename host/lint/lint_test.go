@@ -57,7 +57,7 @@ func TestWhatIsRightHasNoFindings(t *testing.T) {
 		"a.json": " {\"a\": [1, 2.5e3, null, \"\\u00e9\"]}\n", "A.JSON": "1",
 		"a.yaml": "base: &b {x: 1}\nlist:\n  - <<: *b\n    y: 2\n---\nsecond: true\n", "b.yml": "", "c.yaml": "# nothing\n",
 		"a.toml": "# [[[\na = '[[['\nb = \"\"\"\n[[[ \\\" \"\"\"\nd = [[1.5, 2.5], [1.0]]\n[t.u]\nc = {x = 1}\n", "b.toml": "",
-		"a.csv": "a,b\r\n1,\"x, \"\"y\"\"\nz\"\r\n", "b.csv": "", "a.tsv": "a\tb,c\n1\t2\n",
+		"bom.csv": "\ufeff\"a\",b\n1,2\n", "a.csv": "a,b\r\n1,\"x, \"\"y\"\"\nz\"\r\n", "b.csv": "", "a.tsv": "a\tb,c\n1\t2\n",
 		"a.go": "package x\n\nfunc f() int { return undefined }\n",
 		"a.py": "def f(:\n", "noext": "{", ".json": "1", "a.tar.gz": "x", "a.J SON": "{",
 	} {
@@ -73,7 +73,11 @@ func TestAHostileFileIsRefusedInAMoment(t *testing.T) {
 	for c := 'b'; c < 'j'; c++ {
 		laughs += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 10), ","))
 	}
-	deepKey := "[" + strings.Repeat("a.", 100_000) + "a]\n" + strings.Repeat("b=1\n", 50_000)
+	deepKey := "[" + strings.Repeat("a.", 50_000) + "a]\n" + strings.Repeat("b=1\n", 30_000)
+	worst := ""
+	for i := range 1_500 {
+		worst += fmt.Sprintf("x%d = %s1%s\n", i, strings.Repeat("{a=", maxTOMLNest), strings.Repeat("}", maxTOMLNest))
+	}
 	for _, tt := range []struct{ name, content, reason string }{
 		{"a.json", strings.Repeat("[", maxStreamed), "exceeded max depth"},
 		{"a.json", strings.Repeat(`{"a":`, 1_000_000), "exceeded max depth"},
@@ -85,13 +89,15 @@ func TestAHostileFileIsRefusedInAMoment(t *testing.T) {
 		{"a.yaml", strings.Repeat("? ", maxParsed/2), ""},
 		{"a.yaml", strings.Repeat("x\n", 64<<20), "at most 1048576 are looked at"},
 		{"a.yaml", strings.Repeat("---\n", 2_000), "more than 1000 documents"},
-		{"a.toml", "a = " + strings.Repeat("[", 1<<19), "nested deeper than 256"},
-		{"a.toml", "a = " + strings.Repeat("{a=", 1<<18), "nested deeper than 256"},
-		{"a.toml", "a = " + strings.Repeat(`["]", `, 1<<17), "nested deeper than 256"},
-		{"a.toml", "a = " + strings.Repeat("['''\n]''', ", 1<<16), "nested deeper than 256"},
-		{"a.toml", "a = " + strings.Repeat("[ # ]\n", 1<<16), "nested deeper than 256"},
-		{"a.toml", deepKey, "a key of more than 64 parts"},
-		{"a.toml", strings.Repeat("a.", 100_000) + "a = 1", "a key of more than 64 parts"},
+		{"a.toml", strings.Repeat("x", 64<<20), "at most 262144 are looked at"},
+		{"a.toml", worst + "end", "not TOML"},
+		{"a.toml", "a = " + strings.Repeat("[", 1<<17), "nested deeper than 32"},
+		{"a.toml", "a = " + strings.Repeat("{a=", 1<<16), "nested deeper than 32"},
+		{"a.toml", "a = " + strings.Repeat(`["]", `, 1<<15), "nested deeper than 32"},
+		{"a.toml", "a = " + strings.Repeat("['''\n]''', ", 1<<14), "nested deeper than 32"},
+		{"a.toml", "a = " + strings.Repeat("[ # ]\n", 1<<14), "nested deeper than 32"},
+		{"a.toml", deepKey, "a key with more than 16 dots"},
+		{"a.toml", strings.Repeat("a.", 100_000) + "a = 1", "a key with more than 16 dots"},
 		{"a.csv", "a,b\n" + strings.Repeat("1\n", 4<<20), "the row has 1 fields"},
 		{"a.csv", "\"" + strings.Repeat("x\n", 4<<20), "extraneous or missing"},
 		{"a.go", "package x\nvar x = " + strings.Repeat("(", maxParsed-100), "exceeded max nesting depth"},

@@ -12,9 +12,9 @@ import (
 
 // Bounds of an operator's commands.
 const (
-	commandTime  = 10 * time.Second       // of one: what a linter of one file takes, with a slow start
-	commandSlots = 4                      // at once: a command takes a core and some hundred MiB
-	commandBytes = int(abi.BlobReadBytes) // of a file that one is given
+	commandTime  = 10 * time.Second // of one: what a linter of one file takes, with a slow start
+	commandSlots = 4                // at once: a command takes a core and some hundred MiB
+	commandBytes = maxStreamed      // of a file that one is given
 )
 
 // A Linter looks at files as Parse does, and for other formats runs the

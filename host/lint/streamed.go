@@ -33,6 +33,7 @@ func endsEarly(err *json.SyntaxError) bool { return err.Error() == "unexpected e
 // findings each; a quote out of place ends the look, since where the rows after
 // it begin is not known.
 func parseCSV(content []byte, comma rune) []Finding {
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf")) // as spreadsheets write it
 	r := csv.NewReader(bytes.NewReader(content))
 	r.Comma, r.ReuseRecord = comma, true
 	var found []Finding

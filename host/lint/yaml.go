@@ -15,6 +15,7 @@ import (
 const (
 	maxYAMLValues    = 1_000_000 // with its aliases followed: whoever reads the file has all of them in the memory
 	maxYAMLDocuments = 1_000
+	maxYAMLNest      = 256 // many readers take a part of the stack for each level
 )
 
 // parseYAML accepts documents whose keys stand once and whose aliases do not
@@ -116,8 +117,8 @@ func (w *yamlWalk) size(n *yaml.Node, depth int) int {
 	if n.Kind == yaml.AliasNode {
 		return w.aliased(n, depth)
 	}
-	if depth > maxDepth {
-		w.add(n, "nested deeper than %d", maxDepth)
+	if depth > maxYAMLNest {
+		w.add(n, "nested deeper than %d", maxYAMLNest)
 		return 1
 	}
 	if n.Anchor != "" {

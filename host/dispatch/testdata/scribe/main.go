@@ -47,7 +47,7 @@ var _ = sdk.Tool("quote", quote, sdk.Summary("Say the price."), sdk.Example("how
 
 func quote(sdk.Call, Empty) (Quote, error) { return Quote{Price: 98, Currency: "CNY"}, nil }
 
-var _ = sdk.Tool("write", write, sdk.Summary("Write files."), sdk.Write, sdk.Idempotent, sdk.Example("write", Task{}),
+var _ = sdk.Tool("write", write, sdk.Summary("Write files."), sdk.Write, sdk.Idempotent, sdk.Targets("['scribe']"), sdk.Example("write", Task{}),
 	sdk.Fact("price", abi.FactSpec{Tool: "quote", At: "price"}), sdk.Fact("currency", abi.FactSpec{Tool: "quote", At: "currency"}))
 
 func write(c sdk.Call, in Task) (json.RawMessage, error) {
