@@ -264,6 +264,30 @@ func TestALinkIsNoArtifact(t *testing.T) {
 	}
 }
 
+// Somebody has put 64 MiB there. They are not read to see that they are there,
+// and are not taken for JSON because they are too many to look at.
+func TestALargeFileFromBeforeIsNotTakenOnTrust(t *testing.T) {
+	for format, code := range map[string]abi.Code{"": 0, "json": abi.QuotaReached} {
+		s := newStudy(t, artifacts(abi.Artifact{Path: "'a.json'", Existing: true, Format: format}))
+		s.put("b.json", "{}")
+		folders, err := filepath.Glob(filepath.Join(s.folder, "*", "*", "files"))
+		if err != nil || len(folders) != 1 {
+			t.Fatal(folders, err)
+		}
+		large := filepath.Join(folders[0], "a.json")
+		if err := os.WriteFile(large, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(large, 64<<20); err != nil {
+			t.Fatal(err)
+		}
+		o := s.do("write", `{}`)
+		if code == 0 && !o.OK() || code != 0 && (o.Problem == nil || o.Problem.Code != code) || s.kept() != o.OK() {
+			t.Errorf("as %q: %+v with %v", format, o, o.Problem)
+		}
+	}
+}
+
 func TestFindingsInOtherFilesAreToldAndTheCallStands(t *testing.T) {
 	s := newStudy(t, artifacts(abi.Artifact{Path: "'a.json'", Format: "json"}))
 	c := call("write", `{"files":[{"path":"a.json","text":"{}"},{"path":"b.yaml","text":"a: 1\na: 2\n"},{"path":"c.json","text":"{"},{"path":"d.txt","text":"{"},{"path":"e.json","text":""}],"answer":7}`)

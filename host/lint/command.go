@@ -50,10 +50,23 @@ func (l *Linter) run(ctx context.Context, argv []string, format string, content 
 		return nil, said, err
 	case code == 0:
 		return nil, said, nil
+	case crashed(said):
+		return nil, said, fmt.Errorf("it crashed with %d", code)
 	case strings.TrimSpace(said) == "":
 		return nil, said, fmt.Errorf("it ended with %d and said nothing", code)
 	}
 	return []Finding{finding(0, 0, "%s", said)}, said, nil
+}
+
+// crashed reports whether an output is the trace of a program that died: words
+// for operators, and with the host's paths in it.
+func crashed(said string) bool {
+	for _, mark := range []string{"Traceback (most recent call last)", "panic: ", "goroutine 1 [", "    at Object.<anonymous>", "Segmentation fault", "command not found"} {
+		if strings.Contains(said, mark) {
+			return true
+		}
+	}
+	return false
 }
 
 // execute runs a command in a folder, without input and with no environment

@@ -72,7 +72,10 @@ func TestACommandThatDoesNotDoItsWorkIsNoSuccess(t *testing.T) {
 		"hangs":             func() (*Linter, *bytes.Buffer) { return script("sleep 1000") },
 		"hangs, deaf":       func() (*Linter, *bytes.Buffer) { return script("trap '' TERM INT HUP; while :; do sleep 1000; done") },
 		"floods":            func() (*Linter, *bytes.Buffer) { return command("yes") },
-		"leaves a child":    func() (*Linter, *bytes.Buffer) { return script("sleep 1000 & exit 0") },
+		"crashes": func() (*Linter, *bytes.Buffer) {
+			return script("echo Traceback '(most recent call last)': File /opt/secret/x.py; exit 1")
+		},
+		"leaves a child": func() (*Linter, *bytes.Buffer) { return script("sleep 1000 & exit 0") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, log := make()
