@@ -29,6 +29,7 @@ const (
 	OutOfMemory  Code = 3006 // too much memory: likewise
 	OutputLimit  Code = 3007 // more output than the call may give
 	QuotaReached Code = 3008 // too many keys, bytes or host calls in one call
+	BadArtifact  Code = 3009 // a file that the call says it wrote is not there, or not what it is to be
 	SkillRefused Code = 3100 // first code of the skills' own range
 )
 
@@ -80,6 +81,7 @@ const (
 	InvalidManifest Code = 9010 // skill.yaml cannot be used
 	InvalidRegistry Code = 9011 // not a registry, or a release that is not one
 	HostBug         Code = 9012 // the host broke a promise of its own
+	Contradicted    Code = 9013 // data that do not agree with what was asked for, or with what is known
 )
 
 // A Class is the thousands of a code.

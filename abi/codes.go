@@ -96,6 +96,8 @@ func Codes() []Row {
 			"Ask for a smaller part.", "The result was too large.", "结果过大。"},
 		{QuotaReached, "quota reached", "too many keys, bytes or host calls in one call", TellModel,
 			"Ask for less at a time.", "This was too much for one step.", "单次操作数量过多。"},
+		{BadArtifact, "bad artifact", "a file that the call says it wrote is not there, is empty or does not parse", TellModel,
+			"Nothing of this was kept. Correct what the reason names, and call again.", "The file that was to be made is not right; nothing was changed.", "生成的文件不符合要求，未做任何修改。"},
 		{SkillRefused, "refused by the skill", "the skill refuses with a code of its own", TellModel,
 			"Try another way within the rules, or tell the user why not.", "The shop refused this.", "业务拒绝了该操作。"},
 
@@ -177,5 +179,7 @@ func Codes() []Row {
 			"This tool cannot be loaded.", "The skill registry is not valid.", "技能仓库无效。"},
 		{HostBug, "host bug", "the host broke a promise of its own", Stop,
 			"Do not call it again.", "An internal error occurred.", "内部错误。"},
+		{Contradicted, "contradicted", "data that do not agree with what was asked for, or with what is known", Stop,
+			"This result is wrong, and nothing of it was kept. Do not say that it was done, and do not call this tool again.", "A skill's result does not agree with what was asked for; nothing was changed.", "技能返回的结果与请求或已知数据不符，未做任何修改。"},
 	}
 }

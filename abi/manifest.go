@@ -163,8 +163,10 @@ type Tool struct {
 	Repeatable bool                `json:"repeatable,omitempty"` // exempt from the loop breaker
 	Scope      string              `json:"scope,omitempty"`      // CEL, gives a bool
 	Rules      []Rule              `json:"rules,omitempty"`
-	Input      RawMessage          `json:"input"`            // JSON Schema 2020-12, or a file name as a JSON string
-	Output     RawMessage          `json:"output,omitempty"` // likewise; absent accepts any JSON
+	Checks     []Check             `json:"checks,omitempty"`    // of the result, before anything is kept
+	Artifacts  []Artifact          `json:"artifacts,omitempty"` // of a write: the files that it must leave
+	Input      RawMessage          `json:"input"`               // JSON Schema 2020-12, or a file name as a JSON string
+	Output     RawMessage          `json:"output,omitempty"`    // likewise; absent accepts any JSON
 	Examples   []Example           `json:"examples,omitempty"`
 }
 
@@ -182,6 +184,23 @@ type Rule struct {
 	When string `json:"when"` // CEL, gives a bool
 	Tier Tier   `json:"tier"`
 	Say  string `json:"say,omitempty"` // text with {{expression}} parts
+}
+
+// A Check must hold for a result, or nothing of the call is kept.
+type Check struct {
+	That string `json:"that"`          // CEL, gives a bool; sees data, the result, beside what rules see
+	Say  string `json:"say,omitempty"` // text with {{expression}} parts: what it means that it does not hold
+}
+
+// An Artifact is what a call says that it has written: files of the session, or
+// blobs. Each of them must be there, as the call leaves it, or nothing is kept.
+type Artifact struct {
+	Path     string `json:"path,omitempty"`      // CEL over what checks see, gives a path or a list of them; * and ? in a name match files that the call wrote
+	Blob     string `json:"blob,omitempty"`      // likewise, gives the id of a blob that the call wrote, or a list of them
+	Format   string `json:"format,omitempty"`    // it must parse as json, yaml, toml, csv or go, or pass the operator's linter for that extension
+	Empty    bool   `json:"empty,omitempty"`     // it may be empty
+	MinBytes Size   `json:"min_bytes,omitempty"` // the least that it has
+	Existing bool   `json:"existing,omitempty"`  // it may have been there before, such as where the same write was done earlier
 }
 
 // An Example is a call that shows, and is used to test, what a tool does.

@@ -112,6 +112,7 @@ type Outcome struct {
 	Blob     *BlobRef        `json:"blob,omitempty"` // where all of the data lies, if a model does not see it whole
 	Cut      bool            `json:"cut,omitempty"`  // Data is a shorter form; all of it is only in Blob
 	Preview  string          `json:"preview,omitempty"`
+	Findings []string        `json:"findings,omitempty"` // what is wrong with files that it wrote: for the model, and no failure
 	Problem  *abi.Problem    `json:"problem,omitempty"`
 	Key      Key             `json:"key,omitempty"`
 	Approval ApprovalID      `json:"approval,omitempty"` // the question that it waits for, or ran with

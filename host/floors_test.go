@@ -22,7 +22,7 @@ var floors = [][]string{
 	{"abi/value"},
 	{"abi", "abi/wire", "abi/wording"},
 	{"host", "abi/manifest", "host/rewrite"},
-	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/egress", "host/goskill", "registry", "memory", "memory/qdrant", "memory/memorytest"},
+	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory", "memory/qdrant", "memory/memorytest"},
 	{"host/release", "host/grant", "host/audit", "host/window", "host/plan", "host/jobs"},
 	{"host/dispatch", "host/rules"},
 	{"host/agent", "precheck"},

@@ -85,6 +85,9 @@ func (t *tool) describe(s *skill) (abi.Tool, []string) {
 	if t.Effect == abi.Read && (t.Idempotent || t.Undo != "" || t.Breadth != "") {
 		add("Idempotent, Undo and Breadth are for a tool with sdk.Write")
 	}
+	if t.Effect == abi.Read && len(t.Artifacts) > 0 {
+		add("an Artifact is of a tool with sdk.Write")
+	}
 	if t.Undo != "" && s.find(t.Undo) == nil {
 		add("Undo names " + quote(t.Undo) + ", which is no tool of this skill")
 	}

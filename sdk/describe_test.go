@@ -47,6 +47,10 @@ func TestDescribeListsEveryMistakeOfTheDeclarations(t *testing.T) {
 			good(s)
 			s.add(newTool("ask", answer, []ToolOption{Summary("Ask."), Idempotent}))
 		}, []string{"are for a tool with sdk.Write"}},
+		{"an artifact of a read", func(s *skill) {
+			good(s)
+			s.add(newTool("ask", answer, []ToolOption{Summary("Ask."), Artifact(abi.Artifact{Path: "'a'"})}))
+		}, []string{"an Artifact is of a tool with sdk.Write"}},
 		{"an undo that is no tool", func(s *skill) {
 			good(s)
 			s.add(newTool("ask", answer, []ToolOption{Summary("Ask."), Write, Undo("unask")}))
@@ -102,6 +106,27 @@ func TestDescribeGivesAllThatIsDeclared(t *testing.T) {
 	var m abi.Manifest
 	if err := json.Unmarshal(got, &m); err != nil || m.ABI != abi.Version || m.Module != "" || m.SHA256 != "" || m.Size != 0 {
 		t.Errorf("error %v, abi %d, module %q %q %d", err, m.ABI, m.Module, m.SHA256, m.Size)
+	}
+}
+
+func TestWhatAResultMustBeIsDescribed(t *testing.T) {
+	var s skill
+	s.declare("a.b", "1.0.0", "A skill.", []SkillOption{Files(abi.AccessWrite)})
+	wrote := abi.Artifact{Path: "'a.json'", Format: "json", MinBytes: 2, Existing: true}
+	s.add(newTool("ask", answer, []ToolOption{Summary("Ask."), Write, Verify("data == args.n", "{{data}}"), Verify("data > 0", ""), Artifact(wrote)}))
+	text, err := s.describe()
+	var m abi.Manifest
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []abi.Check{{That: "data == args.n", Say: "{{data}}"}, {That: "data > 0"}}; !reflect.DeepEqual(m.Tools[0].Checks, want) {
+		t.Errorf("checks are %+v", m.Tools[0].Checks)
+	}
+	if !reflect.DeepEqual(m.Tools[0].Artifacts, []abi.Artifact{wrote}) {
+		t.Errorf("artifacts are %+v", m.Tools[0].Artifacts)
 	}
 }
 

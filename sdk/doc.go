@@ -91,6 +91,14 @@
 // answered as a trap, and ends the skill's use in the conversation. Nothing
 // that a call wrote is kept unless it succeeds.
 //
+// # What a result must be
+//
+// The host holds every result against the output schema. Verify declares what
+// else must hold, such as that the price in the result is the one that was
+// asked for; Artifact declares the files or blobs that a write leaves, which
+// must be there, not empty, and parse. A result that fails keeps nothing of its
+// call. Examples are not held against either.
+//
 // # The session's state
 //
 // A handler reads what the host sent along by StateOf, and changes it by its

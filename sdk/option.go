@@ -155,3 +155,17 @@ func Scope(expression string) ToolOption {
 func Rule(when string, tier abi.Tier, say string) ToolOption {
 	return forTool(func(t *tool) { t.Rules = append(t.Rules, abi.Rule{When: when, Tier: tier, Say: say}) })
 }
+
+// Verify is a CEL expression that must hold for a result, which it sees as
+// data, beside args, facts and state; else nothing of the call is kept. say is
+// what it means that it does not hold; it may be empty and hold {{expression}}
+// parts.
+func Verify(that, say string) ToolOption {
+	return forTool(func(t *tool) { t.Checks = append(t.Checks, abi.Check{That: that, Say: say}) })
+}
+
+// Artifact declares files or blobs that a write leaves; the host looks whether
+// they are there and as they should be before anything of the call is kept.
+func Artifact(a abi.Artifact) ToolOption {
+	return forTool(func(t *tool) { t.Artifacts = append(t.Artifacts, a) })
+}

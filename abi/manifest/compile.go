@@ -87,6 +87,7 @@ func (l *loader) compileExpressions(i int) {
 	t.factShape = &shape{form: objectForm, fields: map[string]*shape{}}
 	l.compileFacts(i)
 	l.shapes.enter(t.factShape, t.Name+".facts")
+	l.compileResult(i)
 	if t.Scope == "" && t.Targets == "" && len(t.Rules) == 0 {
 		return
 	}
@@ -113,18 +114,22 @@ func (l *loader) compileRule(lang language, i, j int, r abi.Rule) {
 	}
 	compiled := rule{tier: r.Tier, when: l.expression(lang, l.at("tools", i, "rules", j, "when"), r.When, types.BoolType)}
 	if r.Say != "" {
-		at := l.at("tools", i, "rules", j, "say")
-		say, err := lang.template(r.Say)
-		if err != nil {
-			l.badExpression(at, err)
-			return
-		}
-		for _, e := range say.expressions() {
-			l.mayRead(at, e)
-		}
-		compiled.say = say
+		compiled.say = l.say(lang, l.at("tools", i, "rules", j, "say"), r.Say)
 	}
 	t.rules = append(t.rules, compiled)
+}
+
+// say compiles a text for people; it gives nil after a finding.
+func (l *loader) say(lang language, at place, source string) *template {
+	say, err := lang.template(source)
+	if err != nil {
+		l.badExpression(at, err)
+		return nil
+	}
+	for _, e := range say.expressions() {
+		l.mayRead(at, e)
+	}
+	return say
 }
 
 // expression compiles one expression; it gives nil after a finding.

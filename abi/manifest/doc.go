@@ -8,7 +8,8 @@
 // file system while loading, keeps no state, and a compiled Skill is safe for
 // concurrent use. An operator's policy.yaml (policy.schema.json) is read here,
 // too: red lines, which are such expressions over the calls of any tool, the
-// policy modules that judge them, and ranges of addresses that are opened.
+// policy modules that judge them, the linters, and ranges of addresses that are
+// opened.
 //
 // # Life of a manifest
 //
@@ -23,8 +24,8 @@
 //     drawn in, nothing remote is ever fetched. A schema that would be held
 //     against one value thousands of times is refused. Each gives a type for
 //     CEL.
-//  5. Expressions. Scopes, targets, rules, facts' arguments and the parts of
-//     say texts are compiled against these types, so that a typo or a text
+//  5. Expressions. Scopes, targets, rules, checks, artifacts, facts' arguments
+//     and the parts of say texts are compiled against these types, so that a typo or a text
 //     compared with a number fails here and not in front of an audience.
 //  6. Examples are held against the schemas.
 //
@@ -41,4 +42,7 @@
 //     decoded. Evaluation is bounded by cost.
 //  3. What fails to evaluate counts as the stricter answer: out of scope, or
 //     the rule's tier.
+//  4. CheckOutput holds the result against the output schema, CheckResult against
+//     the tool's checks, which see the result as data. ArtifactsOf gives what the
+//     call must have written. Here, too, what fails to evaluate is refused.
 package manifest

@@ -29,6 +29,7 @@ type Env struct {
 	Args    json.RawMessage            // as they passed CheckArgs; nil means {}
 	State   map[string]json.RawMessage // by state key: live.current is state.live.current
 	Facts   map[string]json.RawMessage // by the names that the tool declares
+	Data    json.RawMessage            // the result, which only checks and artifacts see
 	Session map[string]any             // of values that JSON could hold, and time.Time
 	User    map[string]any
 	Live    map[string]any
@@ -197,6 +198,7 @@ type activation struct {
 	env    Env
 	expr   *expression // the one that is evaluated
 	args   any
+	data   any
 	facts  map[string]any
 	failed map[string]error
 }
@@ -223,6 +225,8 @@ func (a *activation) ResolveName(name string) (any, bool) {
 		return a.factValues(), true
 	case varState:
 		return a.state(), true
+	case varData:
+		return a.result(), true
 	case varSession:
 		return orEmpty(a.env.Session), true
 	case varUser:
@@ -266,6 +270,19 @@ func (a *activation) arguments() any {
 		a.args = a.tool.argShape.value(n)
 	}
 	return a.args
+}
+
+func (a *activation) result() any {
+	if a.data != nil {
+		return a.data
+	}
+	n, err := readJSON(a.env.Data)
+	if err != nil {
+		a.data = types.NewErr("the result cannot be read: %v", err)
+	} else {
+		a.data = a.tool.dataShape.value(n)
+	}
+	return a.data
 }
 
 // factValues decodes the facts that the expression mentions. One that cannot

@@ -41,6 +41,7 @@ const (
 	varLive    = "live"
 	varTenant  = "tenant"
 	varNow     = "now"
+	varData    = "data"  // of a tool's checks and artifacts only
 	varTool    = "tool"  // of policies only
 	varSkill   = "skill" // of policies only
 	funcLast   = "last"
@@ -58,6 +59,7 @@ type expression struct {
 	facts   []string   // the facts that it mentions
 	state   [][]string // the paths of state that it mentions; an empty path is all of it
 	calls   []string   // the tools that it gives last as literals
+	texts   []string   // the texts that it is made of, where nothing is computed
 }
 
 // A language compiles the expressions of one tool.
@@ -277,6 +279,7 @@ func (e *expression) collect(checked *ast.AST) {
 		}
 	}
 	e.facts = slices.Sorted(maps.Keys(facts))
+	e.texts = literalTexts(checked.Expr())
 	for _, n := range ast.MatchDescendants(ast.NavigateAST(checked), ast.FunctionMatcher(funcLast)) {
 		if args := n.AsCall().Args(); len(args) > 0 && args[0].Kind() == ast.LiteralKind {
 			if tool, ok := args[0].AsLiteral().(types.String); ok {

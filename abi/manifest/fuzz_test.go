@@ -22,6 +22,7 @@ func FuzzParse(f *testing.F) {
 		{"{enum: [CNY, USD]}", "{anyOf: [{$ref: '#'}, {const: {a: [1e3, null]}}], x-own: *price}"},
 		{"{reads: [live.*], writes: [live.current]}", "{reads: [live.*], schemas: {live.a: {type: object, properties: {b: {$ref: '#'}}}, live.a.c: {}}}"},
 		{"price: 89", "price: 0x59"},
+		{"    scope:", "    checks: [{that: data.price == args.price, say: '{{data.sku}}'}]\n    artifacts: [{path: \"[args.sku, 'a/*.json']\", format: json}]\n    scope:"},
 	} {
 		f.Add(edited(f, pair[0], pair[1]))
 	}
@@ -60,6 +61,9 @@ func FuzzParse(f *testing.F) {
 				tool.InScope(env)
 				tool.TargetsOf(env)
 				tool.TierOf(env)
+				env.Data = e.Returns
+				tool.CheckResult(env)
+				tool.ArtifactsOf(env)
 			}
 		}
 	})

@@ -33,8 +33,11 @@ type Tool struct {
 	abi.Tool
 	input, output                   *validator // output is nil if the tool declares none
 	argShape, factShape, stateShape *shape
+	dataShape                       *shape      // of the output, for checks and artifacts
 	scope, targets                  *expression // nil if not declared
 	rules                           []rule
+	checks                          []check
+	artifacts                       []artifact
 	facts                           map[string]fact
 }
 

@@ -144,6 +144,7 @@ func (l *loader) effect(i int, t abi.Tool) {
 		set   bool
 	}{
 		{"breadth", t.Breadth != ""}, {"targets", t.Targets != ""}, {"undo", t.Undo != ""}, {"idempotent", t.Idempotent},
+		{"artifacts", len(t.Artifacts) > 0},
 	} {
 		if only.set {
 			l.fail(l.at("tools", i, only.field), "leave it out, or write effect: write", "says something about a write, and %s is a read", t.Name)

@@ -22,13 +22,29 @@ var policySchema []byte
 var policyForm = sync.OnceValue(func() *validator { return compileForm("policy.schema.json", policySchema) })
 
 // A Policy is what an operator forbids and opens: the red lines, compiled, the
-// policy modules, and the ranges of addresses. It is immutable and safe for
-// concurrent use; a nil Policy has nothing of it.
+// policy modules, the linters, and the ranges of addresses. It is immutable and
+// safe for concurrent use; a nil Policy has nothing of it.
 type Policy struct {
-	lines  []redLine
-	tool   *Tool // gives the expressions their variables, in any form
-	hooks  []PolicyHook
-	opened []netip.Prefix
+	lines   []redLine
+	tool    *Tool // gives the expressions their variables, in any form
+	hooks   []PolicyHook
+	opened  []netip.Prefix
+	linters []Linter
+}
+
+// A Linter is a command of the operator that looks at files.
+type Linter struct {
+	Ext []string `json:"ext"` // of the files, in lower case and without a dot
+	Run []string `json:"run"` // the program and its arguments; the file's name is added
+}
+
+// Linters gives the commands that look at files; an extension is in one at most.
+// The caller must not change them.
+func (p *Policy) Linters() []Linter {
+	if p == nil {
+		return nil
+	}
+	return p.linters
 }
 
 // A redLine is one line of a policy, compiled.
@@ -79,6 +95,7 @@ func (l *loader) policy() *Policy {
 			Tools           []string
 			Tier            abi.Tier
 		} `json:"red_lines"`
+		Linters []Linter `json:"linters"`
 	}
 	if err := json.Unmarshal(l.root.appendJSON(nil), &declared); err != nil {
 		l.fail(place{line: l.root.line}, "", "cannot be read: %v", err)
@@ -89,7 +106,8 @@ func (l *loader) policy() *Policy {
 		l.fail(place{line: l.root.line}, "", "the expressions' language cannot be made: %v", err)
 		return nil
 	}
-	p := &Policy{tool: open}
+	p := &Policy{tool: open, linters: declared.Linters}
+	l.linters(declared.Linters)
 	for i, d := range declared.Lines {
 		line := redLine{name: d.Name, tools: d.Tools, tier: d.Tier}
 		if slices.ContainsFunc(p.lines, func(other redLine) bool { return other.name == d.Name }) {
@@ -109,6 +127,19 @@ func (l *loader) policy() *Policy {
 		p.lines = append(p.lines, line)
 	}
 	return p
+}
+
+// linters refuses an extension that two commands are for.
+func (l *loader) linters(declared []Linter) {
+	taken := map[string]bool{}
+	for i, linter := range declared {
+		for j, ext := range linter.Ext {
+			if taken[ext] {
+				l.fail(l.at("linters", i, "ext", j), "one command looks at a file", "the extension %s stands twice", ext)
+			}
+			taken[ext] = true
+		}
+	}
 }
 
 // openLanguage is the language of expressions about any tool's calls, and a

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/host/egress"
 	"github.com/sluicehq/sluice/host/files"
 	"github.com/sluicehq/sluice/host/grant"
+	"github.com/sluicehq/sluice/host/lint"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
@@ -117,7 +119,7 @@ func (p *program) openWith(ctx context.Context, folder, store, registryURL strin
 	if h.egress, err = p.egress.open(policy.Opened()); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	h.dispatch = dispatch.New(dispatch.Config{BatchReads: true, Config: grant.Config{
+	h.dispatch = dispatch.New(dispatch.Config{Linter: lint.New(policy.Linters(), slog.New(slog.NewTextHandler(p.stderr, nil))), BatchReads: true, Config: grant.Config{
 		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
 	}})
 	if err := h.enforce(ctx, policy); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/grant"
+	"github.com/sluicehq/sluice/host/lint"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/state"
@@ -33,6 +34,7 @@ type Config struct {
 
 	Policy  *manifest.Policy // red lines; nil has none
 	Hooks   *host.Hooks      // asked before and after every call; nil has none
+	Linter  *lint.Linter     // looks at files that calls write; nil has the host's own parsers only
 	Rates   *host.Rates      // what raises alerts; those of host.DefaultThresholds by default
 	Log     *slog.Logger     // tells operators of observers that fail; nothing by default
 	History History          // of what sessions did; the store's by default

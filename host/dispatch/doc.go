@@ -14,8 +14,9 @@
 //	                                                                   approval.go
 //	 6 claim     the idempotency key: done, in flight, unknown, ours   claim.go
 //	 7 intent    the record, durable before a write's effect           claim.go
-//	 8 run       the sandbox with the call's grants                    run.go
-//	 9 verify    envelope, output schema, one kind of change of state  run.go, reduce.go
+//	 8 run       the sandbox with the call's grants, and its envelope  run.go
+//	 9 verify    output schema, one kind of change of state, the       verify.go, reduce.go
+//	             tool's checks, what it says that it wrote
 //	10 reduce    the new state, by the patch or the skill's reducer    reduce.go
 //	11 hooks     after the call: may refuse the result                 hooks.go
 //	12 spill     data that a model does not see whole: to a blob       spill.go
@@ -40,6 +41,19 @@
 // scope, hooks and tier are held against what is true by then; what the facts of a
 // write were read from must be as it was when it is settled. Every early exit is
 // recorded too, and a call whose record cannot be written does not run.
+//
+// # Life of a result
+//
+//  1. The guest's answer must be one envelope. That it ended well is no success.
+//  2. Its data are held against the output schema and against the tool's checks,
+//     which see them beside the arguments and the facts that the gate fetched. A
+//     check that cannot be decided counts as one that does not hold.
+//  3. The files and blobs that the tool says it writes are looked at as the call
+//     would leave them: in the memory of its grant, from where they are kept, so
+//     that nobody can change them in between. One that is missing, empty or does
+//     not parse, or that could not be looked at, ends the call; nothing is kept.
+//  4. Other files that it wrote are linted where their type is known. What is
+//     found is told to the model behind the result, and the call stands.
 //
 // # Life of an approval (approval.go)
 //

@@ -103,7 +103,7 @@ func (f *flight) fail(ctx context.Context, failed string, problem *abi.Problem) 
 }
 
 func (f *flight) end(ctx context.Context, kind host.RecordKind, failed string, problem *abi.Problem) host.Outcome {
-	f.outcome.Data, f.outcome.Preview = nil, ""
+	f.outcome.Data, f.outcome.Preview, f.outcome.Findings = nil, "", nil
 	f.outcome.Problem, f.outcome.Status = problem, host.Failed
 	switch problem.Code {
 	case abi.PendingApproval:

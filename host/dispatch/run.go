@@ -72,15 +72,3 @@ func (f *flight) readReply(output []byte) *abi.Problem {
 	}
 	return f.reply.Problem
 }
-
-// verify accepts data that keeps the tool's output schema, and a change of state
-// of one kind that the manifest declares.
-func (f *flight) verify(context.Context) *abi.Problem {
-	if len(f.reply.Data) == 0 {
-		f.reply.Data = json.RawMessage("null")
-	}
-	if problem := f.entry.Tool.CheckOutput(f.reply.Data); problem != nil {
-		return problem
-	}
-	return f.verifyState()
-}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -440,12 +441,50 @@ func TestAnErrorSaysWhatIsThere(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, p)
 		}
 	}
+	_, err = v.Read(ctx, "notes/plam.md")
+	if got := host.ProblemOf(err).Candidates; !slices.Equal(got, []string{"notes/plan.md", "notes/prices.csv", "readme.txt"}) {
+		t.Errorf("beside the nearest there are %q", got)
+	}
+	_, err = v.List(ctx, "note")
+	if p := host.ProblemOf(err); p == nil || p.Code != abi.NotFound || !slices.Equal(p.Candidates, []string{"notes"}) || !strings.Contains(p.Hint, `did you mean "notes"`) {
+		t.Errorf("a folder that is not there: %+v", p)
+	}
 	if _, err := v.List(ctx, "readme.txt"); codeOf(err) != abi.NotFound || !strings.Contains(host.ProblemOf(err).Hint, "it is a file") {
 		t.Errorf("a list of a file: %v", err)
 	}
 	for name, message := range map[string]string{"readme.txt/x": "is a file and not a folder", "notes": "it is a folder"} {
 		if _, err := v.Write(ctx, name, nil, abi.FileCondition{}); codeOf(err) != abi.Conflict || !strings.Contains(err.Error(), message) {
 			t.Errorf("a write of %s: %v", name, err)
+		}
+	}
+}
+
+func TestWhatACallHasWrittenIsSeenBeforeItIsApplied(t *testing.T) {
+	r := newRoom(t)
+	r.write("old", "12345")
+	r.write("gone", "x")
+	v := r.View(ref)
+	for name, text := range map[string]string{"b": "2", "a": "1", "again": "x"} {
+		r.put(v, name, text)
+	}
+	for _, name := range []string{"again", "gone"} {
+		if err := v.Remove(ctx, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []files.Written{{"a", []byte("1")}, {"b", []byte("2")}}
+	if got := v.Written(); !reflect.DeepEqual(got, want) {
+		t.Errorf("written are %q", got)
+	}
+	for _, tt := range []struct {
+		name  string
+		bytes int64
+		fresh bool
+		code  abi.Code
+	}{{"a", 1, true, 0}, {"old", 5, false, 0}, {"gone", 0, false, abi.NotFound}, {"../x", 0, false, abi.BadHostCall}} {
+		bytes, fresh, err := v.Size(ctx, tt.name)
+		if bytes != tt.bytes || fresh != tt.fresh || codeOf(err) != tt.code {
+			t.Errorf("%s: %d, %v, %v", tt.name, bytes, fresh, err)
 		}
 	}
 }

@@ -282,8 +282,8 @@ const (
 	compared   = 500 // names: a comparison takes a microsecond or more
 )
 
-// notThere says what is there instead: the names that are near, or else some
-// of those that exist.
+// notThere says what is there instead: the names that are near, nearest first,
+// and then others that exist.
 func (v *View) notThere(name, what string) *abi.Problem {
 	p := abi.NewProblem(abi.NotFound, "there is no %s %s", what, abi.EchoPath(name)).WithField("path")
 	if _, isFile := v.files[name]; isFile {
@@ -295,21 +295,39 @@ func (v *View) notThere(name, what string) *abi.Problem {
 	if len(v.files) == 0 {
 		return p.WithHint("the session has no files yet")
 	}
-	known := v.neighbours(name)
-	if near := abi.Nearest(name, known, candidates); len(near) > 0 {
-		return p.WithHint("did you mean one of the candidates?").WithCandidates(near...)
+	known := v.neighbours(name, what)
+	near := abi.Nearest(name, known, candidates)
+	if len(near) > 0 {
+		p.WithHint("did you mean %s? The candidates after it are others that there are", abi.EchoPath(near[0]))
+	} else {
+		p.WithHint("the session has %d files; the candidates are some of what there is", len(v.files))
 	}
-	return p.WithHint("the session has %d files; the candidates are some of them", len(v.files)).
-		WithCandidates(known[:min(len(known), candidates)]...)
+	others := slices.DeleteFunc(known, func(k string) bool { return slices.Contains(near, k) })
+	return p.WithCandidates(append(near, others[:min(len(others), candidates-len(near))]...)...)
 }
 
-// neighbours gives names to compare with: those in the same folder first.
-func (v *View) neighbours(name string) []string {
+// neighbours gives names to compare with, of files or of folders: those in the
+// same folder first.
+func (v *View) neighbours(name, what string) []string {
 	all := slices.Sorted(maps.Keys(v.files))
+	if what == "folder" {
+		all = foldersOf(all)
+	}
 	slices.SortStableFunc(all, func(a, b string) int {
 		return cmp.Compare(distant(a, name), distant(b, name))
 	})
 	return all[:min(len(all), compared)]
+}
+
+// foldersOf gives the folders that files lie in, sorted.
+func foldersOf(names []string) []string {
+	folders := map[string]bool{}
+	for _, name := range names {
+		for folder := path.Dir(name); folder != "." && !folders[folder]; folder = path.Dir(folder) {
+			folders[folder] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(folders))
 }
 
 func distant(a, b string) int {

@@ -20,7 +20,7 @@ const (
 )
 
 // Result gives what the model reads of an outcome: the preview and the data of
-// a success, or {"problem": …}. A problem without a hint of its own has beside
+// a success, with what is wrong in files that it wrote behind them, or {"problem": …}. A problem without a hint of its own has beside
 // it the hint that its code has for a model, which is no word for a user.
 //
 // Data that is too long is shortened. JSON stays valid and keeps its shape:
@@ -32,10 +32,16 @@ func Result(o host.Outcome) string {
 	}
 	text := shown(o.Data)
 	if o.Preview != "" {
-		return o.Preview + "\n" + text
+		text = o.Preview + "\n" + text
+	}
+	if len(o.Findings) > 0 {
+		text += "\n" + foundText + strings.Join(o.Findings, "\n- ")
 	}
 	return text
 }
+
+// foundText stands before what was found in the files that a call has written.
+const foundText = "[the files were written, and a check of them found:]\n- "
 
 // Shortens reports whether Result leaves a part of the data out: then all of
 // it belongs into a blob, and ResultIn says which.

@@ -34,6 +34,14 @@ func TestResultThatFitsIsShownAsItIs(t *testing.T) {
 
 // TestProblemHasAHintForTheModelBesideIt: the words of a code's row are for a
 // model; a problem's own hint may be shown to a user, too.
+func TestWhatWasFoundInFilesStandsBehindTheResult(t *testing.T) {
+	o := host.Outcome{Data: json.RawMessage(`{"a":1}`), Preview: "written", Findings: []string{`"a.json", line 1: not JSON`, `"b.py" was not checked`}}
+	want := "written\n{\"a\":1}\n[the files were written, and a check of them found:]\n- \"a.json\", line 1: not JSON\n- \"b.py\" was not checked"
+	if got := Result(o); got != want {
+		t.Errorf("the model reads %q", got)
+	}
+}
+
 func TestProblemHasAHintForTheModelBesideIt(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

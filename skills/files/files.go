@@ -37,6 +37,8 @@ var _ = sdk.Tool("read_file", readFile,
 var _ = sdk.Tool("write_file_with_hash", writeFile,
 	sdk.Summary("Put a whole text file in place of the version whose hash is given, or a new file where none is given."),
 	sdk.Write, sdk.Idempotent, sdk.Targets("[args.path]"), sdk.Breadth(abi.One),
+	sdk.Verify("data.path == args.path", "{{args.path}} was to be written, and the answer is about {{data.path}}."),
+	sdk.Artifact(theFile),
 	sdk.Example("Write a list into todo.md", Whole{Path: "todo.md", Text: "- tea\n"}, sdk.Returns(Written{Path: "todo.md", Hash: hashOf("- tea\n"), Bytes: 6, Changed: true})),
 	sdk.Example("把开场白写到 脚本/开场.md", Whole{Path: "脚本/开场.md", Text: "大家好！\n"}),
 )
@@ -44,9 +46,16 @@ var _ = sdk.Tool("write_file_with_hash", writeFile,
 var _ = sdk.Tool("replace_block", replaceBlock,
 	sdk.Summary("Replace text that stands in a file exactly once. Give enough of the lines around it."),
 	sdk.Write, sdk.Idempotent, sdk.Targets("[args.path]"), sdk.Breadth(abi.One),
+	sdk.Verify("data.path == args.path", "{{args.path}} was to be written, and the answer is about {{data.path}}."),
+	sdk.Artifact(theFile),
 	sdk.Example("Change tea to coffee in todo.md", Block{Path: "todo.md", Old: "- tea\n", New: "- coffee\n"}, sdk.Refuses(abi.NotFound)),
 	sdk.Example("把 todo.md 里的茶改成咖啡", Block{Path: "todo.md", Old: "- 茶\n", New: "- 咖啡\n"}, sdk.Refuses(abi.NotFound)),
 )
+
+// theFile is what a write leaves. It may be empty, and the same write may have
+// been done before. What is wrong with its text is the model's to hear of, and
+// no reason to keep a draft from it.
+var theFile = abi.Artifact{Path: "args.path", Empty: true, Existing: true}
 
 // A Folder names a folder.
 type Folder struct {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/sdk/skilltest"
 )
 
@@ -95,6 +96,24 @@ func TestABlockIsReplacedOnce(t *testing.T) {
 				t.Errorf("it gives %d, and the file is %q, want %d and %q", code, got, tt.code, tt.after)
 			}
 		})
+	}
+}
+
+func TestAWriteDeclaresTheFileThatItLeaves(t *testing.T) {
+	skill, err := manifest.Compile(skilltest.New(t).Manifest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"write_file_with_hash", "replace_block"} {
+		env := manifest.Env{Args: json.RawMessage(`{"path":"notes/a.md"}`), Data: json.RawMessage(`{"path":"notes/a.md"}`)}
+		named, problem := skill.Tool(name).ArtifactsOf(env)
+		if problem != nil || len(named) != 1 || named[0].Names[0] != "notes/a.md" || skill.Tool(name).CheckResult(env) != nil {
+			t.Errorf("%s leaves %+v, %v", name, named, problem)
+		}
+		env.Data = json.RawMessage(`{"path":"notes/b.md"}`)
+		if skill.Tool(name).CheckResult(env) == nil {
+			t.Errorf("%s may say that it wrote another file", name)
+		}
 	}
 }
 

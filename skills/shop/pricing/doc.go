@@ -8,4 +8,6 @@
 //  2. The product is read; where there is none the nearest are named.
 //  3. Currency, decimals and the product's floor are checked, in cents.
 //  4. The product is written back. The same call again gives the same.
+//  5. The host holds the answer against what was asked: another product, price
+//     or currency than that keeps nothing.
 package main

@@ -117,6 +117,30 @@ func TestALargeCutWaitsForAPerson(t *testing.T) {
 	}
 }
 
+func TestAResultThatIsNotWhatWasAskedForIsNotKept(t *testing.T) {
+	skill, err := manifest.Compile(skilltest.New(t).Manifest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		tool, args, data string
+		kept             bool
+	}{
+		{"set_price", `{"sku":"1001","price":98}`, `{"sku":"1001","price":98,"currency":"CNY"}`, true},
+		{"set_price", `{"sku":"1001","price":98,"currency":"CNY"}`, `{"sku":"1001","price":98.0,"currency":"CNY"}`, true},
+		{"set_price", `{"sku":"1001","price":98}`, `{"sku":"1001","price":89,"currency":"CNY"}`, false},
+		{"set_price", `{"sku":"1001","price":98}`, `{"sku":"1002","price":98,"currency":"CNY"}`, false},
+		{"set_price", `{"sku":"1001","price":98,"currency":"CNY"}`, `{"sku":"1001","price":98,"currency":"USD"}`, false},
+		{"quote", `{"sku":"1001"}`, `{"sku":"1001"}`, true},
+		{"quote", `{"sku":"1001"}`, `{"sku":"1002"}`, false},
+	} {
+		problem := skill.Tool(tt.tool).CheckResult(manifest.Env{Args: json.RawMessage(tt.args), Data: json.RawMessage(tt.data)})
+		if (problem == nil) != tt.kept {
+			t.Errorf("%s %s gives %s: %v", tt.tool, tt.args, tt.data, problem)
+		}
+	}
+}
+
 func product() shop.Product {
 	return shop.Product{SKU: "1001", Title: "保温杯", Price: 99, Floor: 69, Stock: 3, Currency: "CNY"}
 }
