@@ -56,6 +56,9 @@ func (f *flight) conclude(ctx context.Context, problem *abi.Problem) {
 	}
 	kept, stored := f.kept, f.stored
 	f.kept, f.stored = nil, nil
+	if problem == nil && kept == nil && f.spilled == "" {
+		return // as most reads end: there is nothing to take back
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	err := f.unspill(ctx, problem)
