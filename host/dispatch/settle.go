@@ -13,6 +13,9 @@ import (
 // settle commits everything that the call did, in one transaction, or nothing.
 // From here on a cancelled caller does not undo it.
 func (f *flight) settle(ctx context.Context) *abi.Problem {
+	if f.key == "" && f.willBeKept() {
+		return nil
+	}
 	detail, problem := f.outcomeDetail(ctx)
 	if problem != nil {
 		return problem
@@ -84,5 +87,5 @@ func (f *flight) readIntent() []host.Record {
 	if f.key != "" || f.args == nil {
 		return nil
 	}
-	return []host.Record{f.record(host.RecordIntent, f.intentDetail())}
+	return []host.Record{f.record(host.RecordIntent, f.intentDetail().json())}
 }
