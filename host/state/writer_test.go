@@ -19,7 +19,7 @@ func hold(t *testing.T, w *writer) (release func()) {
 	var held sync.WaitGroup
 	for range w.lanes {
 		held.Go(func() {
-			var once sync.Once // it may run again
+			var once sync.Once                                                  // it may run again
 			w.do(context.Background(), func(context.Context, *executor) error { // may be lost with its batch
 				once.Do(func() { begun <- struct{}{} })
 				<-end
