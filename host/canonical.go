@@ -26,96 +26,233 @@ func Canonical(raw []byte) ([]byte, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("not UTF-8")
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var b bytes.Buffer
-	if err := canonicalValue(&b, d, 0); err != nil {
+	c := canonizer{raw: raw, out: make([]byte, 0, len(raw))}
+	if err := c.value(0); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); err != io.EOF {
+	if c.next(); c.at < len(raw) {
 		return nil, fmt.Errorf("more text after the JSON value")
 	}
-	return b.Bytes(), nil
+	return c.out, nil
 }
 
-func canonicalValue(b *bytes.Buffer, d *json.Decoder, depth int) error {
+// A canonizer reads JSON and writes it in its one form. It takes what
+// encoding/json takes; whatever is not plain text, it leaves to that.
+type canonizer struct {
+	raw []byte
+	at  int
+	out []byte
+}
+
+// next gives the byte after spaces, 0 at the end.
+func (c *canonizer) next() byte {
+	for ; c.at < len(c.raw); c.at++ {
+		switch b := c.raw[c.at]; b {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return b
+		}
+	}
+	return 0
+}
+
+// unexpected says where the text is no JSON.
+func (c *canonizer) unexpected() error {
+	if c.at >= len(c.raw) {
+		return io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("not JSON from byte %d on", c.at)
+}
+
+func (c *canonizer) value(depth int) error {
 	if depth > MaxJSONDepth {
 		return fmt.Errorf("nested deeper than %d", MaxJSONDepth)
 	}
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	switch v := token.(type) {
-	case json.Delim:
-		if v == '{' {
-			return canonicalObject(b, d, depth)
-		}
-		return canonicalArray(b, d, depth)
-	case json.Number:
-		text, err := canonicalNumber(v.String())
-		b.WriteString(text)
-		return err
-	default:
-		return writeJSON(b, v)
-	}
-}
-
-func canonicalObject(b *bytes.Buffer, d *json.Decoder, depth int) error {
-	type member struct {
-		name  string
-		value []byte
-	}
-	var members []member
-	for d.More() {
-		token, err := d.Token()
+	switch c.next() {
+	case '{':
+		return c.object(depth)
+	case '[':
+		return c.array(depth)
+	case '"':
+		text, err := c.text()
 		if err != nil {
 			return err
 		}
-		var value bytes.Buffer
-		if err := canonicalValue(&value, d, depth+1); err != nil {
-			return err
-		}
-		members = append(members, member{token.(string), value.Bytes()})
+		return c.write(text)
 	}
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
-	b.WriteByte('{')
-	for i, m := range members {
-		if i > 0 {
-			if m.name == members[i-1].name {
-				return fmt.Errorf("member %q stands twice", m.name)
-			}
-			b.WriteByte(',')
-		}
-		if err := writeJSON(b, m.name); err != nil {
-			return err
-		}
-		b.WriteByte(':')
-		b.Write(m.value)
-	}
-	b.WriteByte('}')
-	return nil
+	return c.word()
 }
 
-func canonicalArray(b *bytes.Buffer, d *json.Decoder, depth int) error {
-	b.WriteByte('[')
-	for i := 0; d.More(); i++ {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if err := canonicalValue(b, d, depth+1); err != nil {
-			return err
-		}
+// word takes a number, true, false or null.
+func (c *canonizer) word() error {
+	start := c.at
+	for c.at < len(c.raw) && strings.IndexByte(" \t\r\n,:]}[{\"", c.raw[c.at]) < 0 {
+		c.at++
 	}
-	b.WriteByte(']')
-	_, err := d.Token()
+	word := c.raw[start:c.at]
+	if !json.Valid(word) {
+		c.at = start
+		return c.unexpected()
+	}
+	if word[0] >= 'a' {
+		c.out = append(c.out, word...)
+		return nil
+	}
+	text, err := canonicalNumber(string(word))
+	c.out = append(c.out, text...)
 	return err
 }
 
+// text takes a text, without what surrounds and escapes it.
+func (c *canonizer) text() (text string, err error) {
+	start, plain := c.at, true
+	for c.at++; c.at < len(c.raw) && c.raw[c.at] != '"'; c.at++ {
+		if c.raw[c.at] == '\\' {
+			c.at++
+		}
+		plain = plain && c.at < len(c.raw) && c.raw[c.at] >= ' ' && c.raw[c.at-1] != '\\'
+	}
+	if c.at >= len(c.raw) {
+		return "", io.ErrUnexpectedEOF
+	}
+	c.at++
+	if plain {
+		return string(c.raw[start+1 : c.at-1]), nil
+	}
+	err = json.Unmarshal(c.raw[start:c.at], &text)
+	return text, err
+}
+
+// write writes a text in its one form.
+func (c *canonizer) write(text string) error {
+	if strings.ContainsFunc(text, escaped) {
+		b := bytes.NewBuffer(c.out)
+		e := json.NewEncoder(b)
+		e.SetEscapeHTML(false)
+		err := e.Encode(text)
+		c.out = bytes.TrimSuffix(b.Bytes(), []byte("\n")) // Encode ends its value with one
+		return err
+	}
+	c.out = append(c.out, '"')
+	c.out = append(c.out, text...)
+	c.out = append(c.out, '"')
+	return nil
+}
+
+// escaped reports whether encoding/json writes a character otherwise than as
+// it is, or may.
+func escaped(r rune) bool {
+	return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029'
+}
+
+// A member is one of an object, from its name to its value, in out.
+type member struct {
+	name     string
+	from, to int
+}
+
+func (c *canonizer) object(depth int) error {
+	var members []member
+	start := len(c.out)
+	c.out = append(c.out, '{')
+	for c.at++; c.next() != '}'; {
+		if err := c.comma(len(members)); err != nil {
+			return err
+		}
+		m, err := c.member(depth)
+		if err != nil {
+			return err
+		}
+		members = append(members, m)
+	}
+	c.at++
+	if err := c.sort(members, start); err != nil {
+		return err
+	}
+	c.out = append(c.out, '}')
+	return nil
+}
+
+// sort puts the members of the object that began at start in order.
+func (c *canonizer) sort(members []member, start int) error {
+	byName := func(x, y member) int { return strings.Compare(x.name, y.name) }
+	sorted := slices.IsSortedFunc(members, byName)
+	if !sorted {
+		slices.SortFunc(members, byName)
+	}
+	for i := 1; i < len(members); i++ {
+		if members[i].name == members[i-1].name {
+			return fmt.Errorf("member %q stands twice", members[i].name)
+		}
+	}
+	if sorted {
+		return nil
+	}
+	had := bytes.Clone(c.out[start:])
+	c.out = c.out[:start]
+	for i, m := range members {
+		c.out = append(c.out, "{,"[min(i, 1)])
+		c.out = append(c.out, had[m.from-start:m.to-start]...)
+	}
+	return nil
+}
+
+func (c *canonizer) member(depth int) (member, error) {
+	m := member{from: len(c.out)}
+	if c.next() != '"' {
+		return m, c.unexpected()
+	}
+	name, err := c.text()
+	if err == nil {
+		err = c.write(name)
+	}
+	if err != nil {
+		return m, err
+	}
+	if c.next() != ':' {
+		return m, c.unexpected()
+	}
+	c.at++
+	c.out = append(c.out, ':')
+	err = c.value(depth + 1)
+	m.name, m.to = name, len(c.out)
+	return m, err
+}
+
+func (c *canonizer) array(depth int) error {
+	c.out = append(c.out, '[')
+	n := 0
+	for c.at++; c.next() != ']'; n++ {
+		if err := c.comma(n); err != nil {
+			return err
+		}
+		if err := c.value(depth + 1); err != nil {
+			return err
+		}
+	}
+	c.at++
+	c.out = append(c.out, ']')
+	return nil
+}
+
+// comma takes, and writes, what separates the n-th part of a list or an object,
+// from 0, from the one before.
+func (c *canonizer) comma(n int) error {
+	if n == 0 {
+		return nil
+	}
+	if c.next() != ',' {
+		return c.unexpected()
+	}
+	c.at++
+	c.out = append(c.out, ',')
+	return nil
+}
+
 func canonicalNumber(text string) (string, error) {
+	if len(text) <= maxJSONExponent && !strings.ContainsAny(text, "eE") {
+		return plainDecimal(text), nil // as nearly all numbers are: no arithmetic is needed
+	}
 	if len(text) > 2*maxJSONExponent+len("-.e-999") {
 		return "", fmt.Errorf("number %.40s… has too large an exponent or too many digits", text)
 	}
@@ -140,12 +277,13 @@ func canonicalNumber(text string) (string, error) {
 	return r.FloatString(digits), nil
 }
 
-func writeJSON(b *bytes.Buffer, v any) error {
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
+// plainDecimal gives a number without an exponent without what means nothing.
+func plainDecimal(text string) string {
+	if strings.Contains(text, ".") {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 	}
-	b.Truncate(b.Len() - 1) // Encode ends its value with a newline
-	return nil
+	if text == "-0" {
+		return "0"
+	}
+	return text
 }

@@ -33,6 +33,7 @@ type conversation struct {
 	seen        viewValue
 	seenVersion int64
 	seenStored  json.RawMessage // what is stored of seen
+	seenSaving  json.RawMessage // what the save that is on stores of it; nil if it leaves it alone
 }
 
 // at gives a message by its index in the session.
@@ -144,7 +145,9 @@ func (c *conversation) changes() []state.Change {
 	meta := c.meta
 	meta.Messages = c.count()
 	changes := []state.Change{{Key: keySession, Version: c.version, Data: sessionForm().encode(meta)}}
+	c.seenSaving = nil
 	if seen := viewForm().encode(c.seen); !bytes.Equal(seen, c.seenStored) {
+		c.seenSaving = seen
 		changes = append(changes, state.Change{Key: keyView, Version: c.seenVersion, Data: seen})
 	}
 	for i := c.meta.Messages; i < c.count(); i++ {
@@ -156,13 +159,13 @@ func (c *conversation) changes() []state.Change {
 	return changes
 }
 
-// saved notes that the changes are stored.
+// saved notes that the changes, as they were given last, are stored.
 func (c *conversation) saved() {
 	c.meta.Messages = c.count()
 	c.version++
-	if seen := viewForm().encode(c.seen); !bytes.Equal(seen, c.seenStored) {
+	if c.seenSaving != nil {
 		c.seenVersion++
-		c.seenStored = seen
+		c.seenStored, c.seenSaving = c.seenSaving, nil
 	}
 	if c.inputChanged {
 		c.inputVersion++

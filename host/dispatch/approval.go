@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
@@ -210,7 +211,7 @@ func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
 		if g.Tool != name || f.outcome.Tier.Rank() > g.MaxTier.Rank() {
 			continue
 		}
-		holds, err := holdsFor(g, f.env)
+		holds, err := f.conditions.holds(g.Condition, f.env)
 		if err != nil {
 			f.note("standing grant %s: %v", g.ID, err)
 		}
@@ -221,15 +222,44 @@ func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
 	return state.StandingGrant{}, false
 }
 
-func holdsFor(g state.StandingGrant, env manifest.Env) (bool, error) {
-	if g.Condition == "" {
+// maxConditions bounds the compiled conditions that are kept: people write few,
+// and the next call compiles what was dropped.
+const maxConditions = 256
+
+// conditions are those of standing grants, compiled once: to compile one takes
+// longer than the rest of the gate. They are safe for concurrent use.
+type conditions struct {
+	mu       sync.Mutex
+	compiled map[string]*manifest.Condition // by their text; guarded by mu
+}
+
+// holds reports whether a condition holds for a call; none always does.
+func (c *conditions) holds(text string, env manifest.Env) (bool, error) {
+	if text == "" {
 		return true, nil
 	}
-	condition, err := manifest.CompileCondition(g.Condition)
+	condition, err := c.find(text)
 	if err != nil {
 		return false, err
 	}
 	return condition.Holds(env)
+}
+
+func (c *conditions) find(text string) (*manifest.Condition, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if condition := c.compiled[text]; condition != nil {
+		return condition, nil
+	}
+	condition, err := manifest.CompileCondition(text)
+	if err != nil {
+		return nil, err
+	}
+	if c.compiled == nil || len(c.compiled) >= maxConditions {
+		c.compiled = map[string]*manifest.Condition{}
+	}
+	c.compiled[text] = condition
+	return condition, nil
 }
 
 // withGrant lets a call run with a standing grant. A question about it that is

@@ -385,3 +385,25 @@ func TestANoThatComesMeanwhileOutranksAGrant(t *testing.T) {
 	}
 	wantCode(t, f.withGrant(context.Background(), grant, open), abi.Rejected)
 }
+
+// A condition is compiled once, and what is kept of them has a bound.
+func TestCompiledConditionsAreKeptWithinABound(t *testing.T) {
+	var c conditions
+	first, err := c.find("true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := c.find("true"); again != first {
+		t.Error("the same text was compiled twice")
+	}
+	if _, err := c.find("args."); err == nil {
+		t.Error("what is no expression was compiled")
+	}
+	c.compiled = map[string]*manifest.Condition{}
+	for i := range maxConditions {
+		c.compiled[fmt.Sprint(i)] = first
+	}
+	if _, err := c.find("1 < 2"); err != nil || len(c.compiled) != 1 {
+		t.Errorf("%d conditions are kept, %v", len(c.compiled), err)
+	}
+}

@@ -195,19 +195,24 @@ func (h lookback) identical() bool {
 }
 
 // similar: this call and those right before it are each like the one before.
+// Whether anything was learned is asked first: most calls learn something, and
+// to compare arguments takes their JSON apart.
 func (h lookback) similar() bool {
 	if len(h.count) < similarRow-1 {
 		return false
 	}
-	next, first := h.now, 0
+	if _, first := h.last(similarRow - 1); !h.stuck(first) {
+		return false
+	}
+	next := h.now
 	for n := 1; n < similarRow; n++ {
-		p, i := h.last(n)
+		p, _ := h.last(n)
 		if !alike(p, next) {
 			return false
 		}
-		next, first = p, i
+		next = p
 	}
-	return h.stuck(first)
+	return true
 }
 
 // period: A, B, A, and this one is B.

@@ -65,7 +65,7 @@ func (f *flight) unclaimed(err error) *abi.Problem {
 func (f *flight) claimRequest() state.ClaimRequest {
 	return state.ClaimRequest{
 		Session: f.call.Session, Key: f.key, Digest: host.Digest([]byte(f.meaning)),
-		Call: f.call.ID, Fence: f.call.Fence, Lease: f.lease(), Intent: f.record(host.RecordIntent, f.intentDetail()),
+		Call: f.call.ID, Fence: f.call.Fence, Lease: f.lease(), Intent: f.record(host.RecordIntent, f.intentDetail().json()),
 	}
 }
 
@@ -148,16 +148,23 @@ func (f *flight) replay(ctx context.Context, claim state.Claim) *abi.Problem {
 	return nil
 }
 
-func (f *flight) intentDetail() json.RawMessage {
-	detail, err := json.Marshal(struct {
-		Args    json.RawMessage `json:"args"`
-		Tier    abi.Tier        `json:"tier"`
-		Input   int             `json:"input"`
-		Ordinal int             `json:"ordinal"`
-		Targets []string        `json:"targets,omitempty"`
-		Repairs []string        `json:"repairs,omitempty"`
-		Notes   []string        `json:"notes,omitempty"` // of the gate and its hooks
-	}{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.targets, f.outcome.Repairs, f.notes})
+// An intentDetail is the detail of a RecordIntent.
+type intentDetail struct {
+	Args    json.RawMessage `json:"args"`
+	Tier    abi.Tier        `json:"tier"`
+	Input   int             `json:"input"`
+	Ordinal int             `json:"ordinal"`
+	Targets []string        `json:"targets,omitempty"`
+	Repairs []string        `json:"repairs,omitempty"`
+	Notes   []string        `json:"notes,omitempty"` // of the gate and its hooks
+}
+
+func (f *flight) intentDetail() intentDetail {
+	return intentDetail{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.targets, f.outcome.Repairs, f.notes}
+}
+
+func (d intentDetail) json() json.RawMessage {
+	detail, err := json.Marshal(d)
 	if err != nil {
 		panic("BUG: arguments that passed their schema do not marshal: " + err.Error())
 	}

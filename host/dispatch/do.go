@@ -52,10 +52,11 @@ type Config struct {
 
 // A Dispatcher takes calls from intent to outcome. It is safe for concurrent
 // use and keeps nothing between calls that the store does not have, but records
-// of reads for a moment.
+// of reads for a moment, and conditions of standing grants compiled.
 type Dispatcher struct {
 	Config
-	reads *readLog
+	reads      *readLog
+	conditions conditions
 
 	testOnlySkip func(f *flight, layer string) bool // leaves a layer out, so that a test sees what the others stop; nil but there
 }

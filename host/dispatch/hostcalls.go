@@ -53,6 +53,21 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 	return detail, nil
 }
 
+// lateDetail is outcomeDetail for a record that is kept later: of a read whose
+// host calls are recorded as far as they fit beside the outcome. It rests on
+// nothing that changes meanwhile.
+func (f *flight) lateDetail() func() json.RawMessage {
+	late, grant, input := outcomeDetail{f.row(), nil, f.moved, f.remarks}, f.grant, f.input
+	return func() json.RawMessage {
+		late.HostCalls = grant.Inline(input)
+		detail, err := json.Marshal(late)
+		if err != nil {
+			panic("BUG: an outcome that kept its schema does not marshal: " + err.Error())
+		}
+		return detail
+	}
+}
+
 // An outcomeDetail is the detail of a RecordOutcome of a call that ended well;
 // as a host.Outcome it reads as one.
 type outcomeDetail struct {

@@ -1,11 +1,14 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -125,7 +128,7 @@ func TestNoMoreRecordsWaitThanThereIsRoomFor(t *testing.T) {
 	g := newBatchGate(t)
 	letGo := g.hold()
 	n := 0
-	for g.d.reads.take(session, readRecord(session, n)) {
+	for g.d.reads.take(session, early(readRecord(session, n))...) {
 		n++
 	}
 	letGo()
@@ -147,11 +150,67 @@ func TestNoMoreRecordsWaitThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
+// What a record says does not depend on when it is written.
+func TestAReadThatWaitedIsOnRecordLikeOneThatDidNot(t *testing.T) {
+	g := newBatchGate(t)
+	g.d.Now = func() time.Time { return time.Unix(1_772_352_000, 0) }
+	g.setGoal(0, `{"text":"sell"}`)
+	c := call("total", ` {"item" : "pen"} `)
+	for _, waits := range []bool{true, false} {
+		g.d.BatchReads = waits
+		if o := g.d.Do(context.Background(), g.catalog, c); !o.OK() {
+			t.Fatal(o.Problem)
+		}
+		g.flush()
+	}
+	g.wantKinds(c.ID, host.RecordIntent, host.RecordOutcome, host.RecordIntent, host.RecordOutcome)
+	records := g.records(c.ID)
+	for i := range 2 {
+		late, lateDetail := withoutTime(t, records[i])
+		early, earlyDetail := withoutTime(t, records[i+2])
+		if !reflect.DeepEqual(late, early) || !reflect.DeepEqual(lateDetail, earlyDetail) {
+			t.Errorf("late: %+v %v\nearly: %+v %v", late, lateDetail, early, earlyDetail)
+		}
+	}
+	if !bytes.Contains(records[1].Detail, []byte(`"inline":{"input":`)) {
+		t.Errorf("the outcome has no host calls: %s", records[1].Detail)
+	}
+}
+
+// withoutTime gives a record, and its detail, without what no two runs share.
+func withoutTime(t *testing.T, r host.Record) (host.Record, map[string]any) {
+	t.Helper()
+	var detail map[string]any
+	if err := json.Unmarshal(r.Detail, &detail); err != nil {
+		t.Fatal(err)
+	}
+	if usage, ok := detail["usage"].(map[string]any); ok {
+		delete(usage, "elapsed")
+	}
+	r.Seq, r.Time, r.Detail = 0, time.Time{}, nil
+	return r, detail
+}
+
+// What cannot be written down is on record as a fault, and holds up nobody.
+func TestADetailThatCannotBeMadeLeavesARecordOfThat(t *testing.T) {
+	g := newBatchGate(t)
+	bad := host.Record{Session: session, Call: "bad", Kind: host.RecordOutcome}
+	if !g.d.reads.take(session, lateRecord{bad, func() json.RawMessage { panic("BUG: it cannot") }, 1}) {
+		t.Fatal("it does not wait")
+	}
+	good := g.do("total", `{"item":"pen"}`)
+	g.flush()
+	g.wantKinds(good.Call, host.RecordIntent, host.RecordOutcome)
+	if r := g.records("bad"); len(r) != 1 || string(r[0].Detail) != `{"fault":"BUG: it cannot"}` {
+		t.Errorf("on record is %+v", r)
+	}
+}
+
 func TestRecordsThatTheStoreWouldRefuseDoNotWait(t *testing.T) {
 	g := newBatchGate(t)
 	bad := readRecord(session, 1)
 	bad[0].Session.Tenant = "no\x00tenant"
-	if g.d.reads.take(session, bad) {
+	if g.d.reads.take(session, early(bad)...) {
 		t.Error("they wait")
 	}
 }
@@ -182,7 +241,7 @@ func TestSessionsThatFlushAtOnceLoseNothing(t *testing.T) {
 		wait.Go(func() {
 			for n := range rounds {
 				for i := range 3 {
-					if !g.d.reads.take(ref, readRecord(ref, 3*n+i)) {
+					if !g.d.reads.take(ref, early(readRecord(ref, 3*n+i))...) {
 						t.Error("no room")
 					}
 				}

@@ -1,11 +1,9 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"io"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host/grant"
@@ -54,12 +52,8 @@ func (f *flight) invocation() abi.Invocation {
 // to give, and nothing else.
 func (f *flight) readReply(output []byte) *abi.Problem {
 	f.reply = abi.Reply{}
-	d := json.NewDecoder(bytes.NewReader(output))
-	if err := d.Decode(&f.reply); err != nil {
-		return abi.NewProblem(abi.BrokenContract, "%s answered with something that is not an envelope", f.call.Tool)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return abi.NewProblem(abi.BrokenContract, "%s answered with more than one envelope", f.call.Tool)
+	if json.Unmarshal(output, &f.reply) != nil {
+		return abi.NewProblem(abi.BrokenContract, "%s answered with something that is not one envelope", f.call.Tool)
 	}
 	if f.reply.OK == (f.reply.Problem != nil) {
 		return abi.NewProblem(abi.BrokenContract, "%s answered with both or neither of data and a problem", f.call.Tool)

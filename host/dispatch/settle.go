@@ -14,6 +14,9 @@ import (
 // settle commits everything that the call did, in one transaction, or nothing.
 // From here on a cancelled caller does not undo it.
 func (f *flight) settle(ctx context.Context) *abi.Problem {
+	if f.key == "" && f.willBeKept() {
+		return nil
+	}
 	detail, problem := f.outcomeDetail(ctx)
 	if problem != nil {
 		return problem
@@ -57,6 +60,9 @@ func (f *flight) conclude(ctx context.Context, problem *abi.Problem) {
 	}
 	kept, stored := f.kept, f.stored
 	f.kept, f.stored = nil, nil
+	if problem == nil && kept == nil && f.spilled == "" {
+		return // as most reads end: there is nothing to take back
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	err := f.unspill(ctx, problem)
@@ -82,5 +88,5 @@ func (f *flight) readIntent() []host.Record {
 	if f.key != "" || f.args == nil {
 		return nil
 	}
-	return []host.Record{f.record(host.RecordIntent, f.intentDetail())}
+	return []host.Record{f.record(host.RecordIntent, f.intentDetail().json())}
 }

@@ -113,27 +113,34 @@ func (g *Grant) addWrites(mode abi.AccessMode, functions ...sandbox.Function) {
 	for _, f := range functions {
 		switch {
 		case g.call.Effect != abi.Write:
-			g.add(refusing(f.Name, abi.NewProblem(abi.NotGranted, "%s is not granted to a tool whose effect is read", f.Name).
-				WithHint("declare the tool's effect as write in skill.yaml")))
+			g.add(refusing(f.Name, func() *abi.Problem {
+				return abi.NewProblem(abi.NotGranted, "%s is not granted to a tool whose effect is read", f.Name).
+					WithHint("declare the tool's effect as write in skill.yaml")
+			}))
 		case mode != abi.AccessWrite:
-			g.add(refusing(f.Name, abi.NewProblem(abi.NotGranted, "%s is not granted: skill.yaml declares that it only reads there", f.Name).
-				WithHint("declare the capability as write in skill.yaml")))
+			g.add(refusing(f.Name, func() *abi.Problem {
+				return abi.NewProblem(abi.NotGranted, "%s is not granted: skill.yaml declares that it only reads there", f.Name).
+					WithHint("declare the capability as write in skill.yaml")
+			}))
 		default:
 			g.add(f)
 		}
 	}
 }
 
-// refusing is a function that always gives one problem.
-func refusing(name string, problem *abi.Problem) sandbox.Function {
-	return sandbox.Function{Name: name, Call: func(context.Context, [][]byte) ([]byte, *abi.Problem) { return nil, problem }}
+// refusing is a function that always gives one problem, which is made where a
+// guest asks for it: hardly any does.
+func refusing(name string, problem func() *abi.Problem) sandbox.Function {
+	return sandbox.Function{Name: name, Call: func(context.Context, [][]byte) ([]byte, *abi.Problem) { return nil, problem() }}
 }
 
 // absent are functions of something that this host does not have.
 func absent(what string, names ...string) (functions []sandbox.Function) {
 	for _, name := range names {
-		functions = append(functions, refusing(name, abi.NewProblem(abi.NotGranted, "%s: this host has no %s", name, what).
-			WithHint("use another skill, or ask the operator to set it up")))
+		functions = append(functions, refusing(name, func() *abi.Problem {
+			return abi.NewProblem(abi.NotGranted, "%s: this host has no %s", name, what).
+				WithHint("use another skill, or ask the operator to set it up")
+		}))
 	}
 	return functions
 }

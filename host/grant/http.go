@@ -31,7 +31,7 @@ func (g *Grant) addHTTP(rules []abi.HTTPRule) {
 	}
 	policy, err := egress.Compile(rules)
 	if err != nil {
-		g.add(refusing(abi.FuncHTTP, host.ProblemOf(err)))
+		g.add(refusing(abi.FuncHTTP, func() *abi.Problem { return host.ProblemOf(err) }))
 		return
 	}
 	call := &egress.Call{Policy: policy, Key: string(g.call.Key)}

@@ -14,8 +14,10 @@ const (
 )
 
 // The disk's sync is what takes time, so whatever waits when a transaction
-// begins shares its commit: each unit runs in a savepoint of its own, can fail
-// alone, and learns its end when the commit is on the disk.
+// begins shares its commit. Units hardly ever fail, so that they just run one
+// after another. Once one has failed, all of the transaction is undone, and from
+// then on each unit runs in a savepoint of its own, those before it once more:
+// it can fail alone, and learns its end when the commit is on the disk.
 
 // batch runs a unit, and the units that wait behind it, in one transaction.
 // The context has no end: an interrupted statement would take the whole
@@ -26,18 +28,7 @@ func (l *lane) batch(first *unit) {
 		first.done <- err
 		return
 	}
-	var kept []*unit
-	begun := time.Now()
-	var broken error
-	for u, n := first, 1; u != nil && broken == nil; n++ {
-		var failed error
-		if failed, broken = l.runUnit(ctx, u); failed == nil {
-			kept = append(kept, u)
-		} else {
-			u.done <- failed
-		}
-		u = l.next(broken == nil && n < batchUnits && time.Since(begun) < l.batchAge())
-	}
+	kept, broken := l.runBatch(ctx, first)
 	if broken == nil {
 		committing := time.Now()
 		_, broken = l.ex.exec(ctx, "COMMIT")
@@ -49,6 +40,56 @@ func (l *lane) batch(first *unit) {
 	for _, u := range kept {
 		u.done <- broken
 	}
+}
+
+// runBatch gives the units that wait for the commit, and a failure that ends the
+// batch. Where units have just failed, more will: those of the next batch have
+// savepoints from its start.
+func (l *lane) runBatch(ctx context.Context, first *unit) (kept []*unit, broken error) {
+	begun := time.Now()
+	apart := l.failing
+	l.failing = false
+	for u, n := first, 1; u != nil; n++ {
+		var failed error
+		if apart {
+			failed, broken = l.runApart(ctx, u)
+		} else {
+			failed = u.run(ctx, l.ex)
+		}
+		if failed == nil {
+			kept = append(kept, u)
+		} else {
+			u.done <- failed
+			l.failing = true
+		}
+		if failed != nil && !apart {
+			apart = true
+			kept, broken = l.undo(ctx, kept)
+		}
+		u = l.next(broken == nil && n < batchUnits && time.Since(begun) < l.batchAge())
+	}
+	return kept, broken
+}
+
+// undo undoes what a unit that failed had done, and with it all that was done
+// before it: those units run again.
+func (l *lane) undo(ctx context.Context, units []*unit) (kept []*unit, broken error) {
+	_, broken = l.ex.exec(ctx, "ROLLBACK")
+	if broken == nil {
+		_, broken = l.ex.exec(ctx, l.w.dialect.begin)
+	}
+	for _, u := range units {
+		var failed error
+		if broken == nil {
+			failed, broken = l.runApart(ctx, u)
+		}
+		if failed == nil {
+			kept = append(kept, u)
+		} else {
+			u.done <- failed
+		}
+	}
+	return kept, broken
 }
 
 // batchAge gives until when units join a batch. Where the disk takes long, who
@@ -69,10 +110,10 @@ func (l *lane) beginBatch(ctx context.Context) error {
 	return err
 }
 
-// runUnit gives the unit's own failure and, apart from that, a failure that
-// ends the batch: where the savepoint cannot be rolled back, the database has
-// given up the whole transaction.
-func (l *lane) runUnit(ctx context.Context, u *unit) (failed, broken error) {
+// runApart runs a unit in a savepoint. It gives the unit's own failure and,
+// apart from that, a failure that ends the batch: where the savepoint cannot be
+// rolled back, the database has given up the whole transaction.
+func (l *lane) runApart(ctx context.Context, u *unit) (failed, broken error) {
 	if _, err := l.ex.exec(ctx, "SAVEPOINT unit"); err != nil {
 		return err, err
 	}

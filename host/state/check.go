@@ -71,9 +71,16 @@ func checkStateKey(key string) error {
 	return nil
 }
 
-func checkDocument(name string, document json.RawMessage) error {
+func checkSize(name string, document json.RawMessage) error {
 	if len(document) > MaxDocumentBytes {
 		return badValue("the %s has %d bytes; at most %d are stored", name, len(document), MaxDocumentBytes)
+	}
+	return nil
+}
+
+func checkDocument(name string, document json.RawMessage) error {
+	if err := checkSize(name, document); err != nil {
+		return err
 	}
 	if !json.Valid(document) {
 		return badValue("the %s is not JSON", name)

@@ -39,10 +39,12 @@
 //
 //  1. A caller checks its input, makes a unit and puts it in the writer's queue,
 //     which is bounded. While it waits there it may leave.
-//  2. The writer's one lane takes the unit, begins a transaction and runs it in a
-//     savepoint, then whatever else waits, until the batch is full or old. Where
-//     the disk is slow, a batch may grow older.
-//  3. A unit that fails is rolled back to its savepoint and told at once.
+//  2. The writer's one lane takes the unit, begins a transaction and runs it, then
+//     whatever else waits, until the batch is full or old. Where the disk is slow,
+//     a batch may grow older.
+//  3. A unit that fails is told at once. All of the transaction is rolled back; the
+//     units before it run again and the next ones after them, each in a savepoint,
+//     so that whoever fails now takes nobody along.
 //  4. One commit, one sync of the disk; then all other units are told.
 //  5. Where the database gives up the transaction, no unit of the batch is
 //     kept, all are told so, and the next batch gets a new connection.

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"modernc.org/sqlite"
+
 	"os"
 	"path/filepath"
 	"runtime"
@@ -48,5 +50,12 @@ func TestOpenSaysThatAFolderOrFileMayNotBeWritten(t *testing.T) {
 				t.Errorf("says %q, hint %q", problem.Message, problem.Hint)
 			}
 		})
+	}
+}
+
+func TestCommitsAreSyncedWithoutTheFilesTimes(t *testing.T) {
+	openStore(t)
+	if !sqlite.FdatasyncEnabled() {
+		t.Error("SQLite syncs with fsync")
 	}
 }

@@ -32,10 +32,23 @@ func (s *Store) Record(ctx context.Context, records ...host.Record) error {
 }
 
 // CheckRecords gives the BadValue with which Record would refuse them, for
-// those who keep them later.
+// those who keep them later. It takes the details for the JSON that they are.
 func CheckRecords(records ...host.Record) error {
-	if _, err := checkRecords(host.SessionRef{}, records); err != nil {
+	err := checkRecordCount(records)
+	for _, r := range records {
+		if err == nil {
+			err = checkRecord(r)
+		}
+	}
+	if err != nil {
 		return host.Fail("state.CheckRecords", host.ProblemOf(err), err)
+	}
+	return nil
+}
+
+func checkRecordCount(records []host.Record) error {
+	if len(records) > MaxRecords {
+		return badValue("%d records at once; at most %d are kept", len(records), MaxRecords)
 	}
 	return nil
 }
@@ -43,8 +56,8 @@ func CheckRecords(records ...host.Record) error {
 // checkRecords gives the records with the session of their call where they
 // have none. Nobody writes into another tenant's log.
 func checkRecords(session host.SessionRef, records []host.Record) ([]host.Record, error) {
-	if len(records) > MaxRecords {
-		return nil, badValue("%d records at once; at most %d are kept", len(records), MaxRecords)
+	if err := checkRecordCount(records); err != nil {
+		return nil, err
 	}
 	records = slices.Clone(records)
 	for i := range records {
@@ -56,7 +69,11 @@ func checkRecords(session host.SessionRef, records []host.Record) ([]host.Record
 			return nil, badValue("a record of tenant %q with a call of tenant %q", r.Session.Tenant, session.Tenant)
 		}
 		r.Tool = fit(r.Tool)
-		if err := checkRecord(*r); err != nil {
+		err := checkRecord(*r)
+		if err == nil && r.Detail != nil {
+			err = checkDocument("record's detail", r.Detail)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -70,6 +87,7 @@ func fit(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
 }
 
+// checkRecord checks all but that the detail is JSON.
 func checkRecord(r host.Record) error {
 	for _, id := range []struct {
 		name, value string
@@ -91,10 +109,7 @@ func checkRecord(r host.Record) error {
 	if err := checkID("record's kind", string(r.Kind)); err != nil {
 		return err
 	}
-	if r.Detail == nil {
-		return nil
-	}
-	return checkDocument("record's detail", r.Detail)
+	return checkSize("record's detail", r.Detail)
 }
 
 // keepRecords adds records in a unit that has none of their tenants' slots.

@@ -120,6 +120,10 @@ func openProblem(format string, args ...any) *abi.Problem {
 // openSQLite opens one connection that writes and a pool of connections that
 // cannot.
 func openSQLite(ctx context.Context, path string) (pools, error) {
+	// A sync of data and size is what a commit needs, and what SQLite uses where
+	// C builds it; a file's times take a write to the file system's journal. The
+	// driver has it for the whole process; where a system lacks it, fsync stays.
+	_, _ = sqlite.Fdatasync(true)
 	writes, err := sqlitePool(path, 1)
 	if err != nil {
 		return pools{}, err

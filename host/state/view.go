@@ -31,7 +31,7 @@ type View struct {
 	namespace string
 	bad       error // what is wrong with the tenant or the namespace
 
-	layers  []host.TenantID  // the tenant and those it was forked from; nil until something is read
+	layers  []host.TenantID  // the tenant and those it was forked from; nil until its own rows do not answer
 	reads   map[string]int64 // key -> stamp of the tenant's own row, 0 for none
 	ranges  []watched
 	scanned int // rows in ranges
@@ -99,15 +99,14 @@ func (v *View) get(ctx context.Context, key string) ([]byte, bool, error) {
 	if w, ok := v.writes[key]; ok {
 		return w.value, !w.deleted, nil
 	}
-	if err := v.resolve(ctx); err != nil {
-		return nil, false, err
-	}
 	row, err := v.store.kvRow(ctx, v.store.reader, v.tenant, v.namespace, key)
 	if err == nil {
 		err = v.remember(key, row.stamp)
 	}
 	if err == nil && row.stamp == 0 {
-		row, err = v.store.inherited(ctx, v.store.reader, v.layers, v.namespace, key)
+		if err = v.resolve(ctx); err == nil {
+			row, err = v.store.inherited(ctx, v.store.reader, v.layers, v.namespace, key)
+		}
 	}
 	if err != nil || row.stamp == 0 || row.deleted {
 		return nil, false, err
@@ -239,21 +238,23 @@ func (v *View) apply(ctx context.Context, ex *executor) error {
 		return nil
 	}
 	layers := v.layers // verified to be as they were
-	if layers == nil {
-		var err error
-		if layers, err = v.store.layers(ctx, ex, v.tenant); err != nil {
-			return err
-		}
-	}
 	for _, key := range slices.Sorted(maps.Keys(v.writes)) {
-		if err := v.applyWrite(ctx, ex, layers, key, v.writes[key]); err != nil {
+		w := v.writes[key]
+		if w.deleted && layers == nil {
+			var err error
+			if layers, err = v.store.layers(ctx, ex, v.tenant); err != nil {
+				return err
+			}
+		}
+		if err := v.applyWrite(ctx, ex, layers, key, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// applyWrite keeps a row for a deletion only where it hides the parent's.
+// applyWrite keeps a row for a deletion only where it hides the parent's. The
+// layers are needed for that alone.
 func (v *View) applyWrite(ctx context.Context, ex *executor, layers []host.TenantID, key string, w pending) error {
 	if w.deleted {
 		below, err := v.store.inherited(ctx, ex, layers, v.namespace, key)

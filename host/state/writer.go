@@ -40,6 +40,7 @@ type lane struct {
 	ex   *executor // on conn
 
 	commitTime time.Duration // of the last batch
+	failing    bool          // a unit of the last batch failed
 }
 
 // A unit is one caller's transaction.

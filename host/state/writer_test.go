@@ -19,8 +19,9 @@ func hold(t *testing.T, w *writer) (release func()) {
 	var held sync.WaitGroup
 	for range w.lanes {
 		held.Go(func() {
+			var once sync.Once                                                  // it may run again
 			w.do(context.Background(), func(context.Context, *executor) error { // may be lost with its batch
-				begun <- struct{}{}
+				once.Do(func() { begun <- struct{}{} })
 				<-end
 				return nil
 			})
@@ -82,6 +83,27 @@ func TestAUnitThatFailsTakesNothingOfItsBatchWithIt(t *testing.T) {
 		t.Errorf("answers %v; want the second and the fourth to fail", errs)
 	}
 	wantKeys(t, s, "a", "c")
+}
+
+// What a failure undoes of the units before it is done again, once, and who comes
+// after it in the batch is not touched by the next failure.
+func TestUnitsBesideFailuresAreKeptOnce(t *testing.T) {
+	s := openStore(t)
+	refused := errors.New("refused")
+	fails := func(key string) func(ctx context.Context, ex *executor) error {
+		return func(ctx context.Context, ex *executor) error { return errors.Join(insert(key)(ctx, ex), refused) }
+	}
+	for _, round := range []string{"1", "2"} { // the second batch has savepoints from its start
+		errs := together(t, s.writer, insert("a"+round), insert("b"+round), fails("x"+round), insert("c"+round), fails("y"+round), insert("d"+round))
+		for i, err := range errs {
+			if want := i == 2 || i == 4; errors.Is(err, refused) != want || !want && err != nil {
+				t.Errorf("round %s: unit %d was told %v", round, i, err)
+			}
+		}
+	}
+	wantKeys(t, s, "a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2")
+	must(t, s.writer.do(t.Context(), insert("later")))
+	wantKeys(t, s, "a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2", "later")
 }
 
 // A database that gives up the whole transaction, as SQLite does when a disk
