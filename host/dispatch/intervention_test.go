@@ -193,3 +193,27 @@ func TestRatesCountEachCallOnce(t *testing.T) {
 		t.Errorf("of what is to come they are %+v, %v", rates, err)
 	}
 }
+
+// BenchmarkSteppedIn is what it costs a write to be held against what was done
+// before: the first write to its target, and one that corrects another.
+func BenchmarkSteppedIn(b *testing.B) {
+	for _, tt := range []struct {
+		name    string
+		earlier bool
+	}{{"first", false}, {"correction", true}} {
+		b.Run(tt.name, func(b *testing.B) {
+			g := newGate(b, undoing)
+			if tt.earlier {
+				g.on(1, "order", `{"item":"pen","count":2}`)
+			}
+			c := call("order", `{"item":"pen","count":3}`)
+			c.Input = 2
+			f := g.until(c, "gate")
+			for b.Loop() {
+				if records, err := f.steppedIn(context.Background()); err != nil || (len(records) == 1) != tt.earlier {
+					b.Fatal(records, err)
+				}
+			}
+		})
+	}
+}
