@@ -106,12 +106,13 @@ type intentRecord struct {
 }
 
 // intentOf gives the intent of an earlier call of the session; nil where it is
-// not on record, or not to be read any more.
+// not on record, or not to be read any more. It is asked for by the call alone:
+// a database that were given the session, too, might walk all of that.
 func (f *flight) intentOf(ctx context.Context, call host.CallID) (*intentRecord, error) {
 	records, err := f.Store.Records(ctx, f.call.Session.Tenant, state.RecordFilter{
-		Session: f.call.Session, Call: call, Kinds: []host.RecordKind{host.RecordIntent}, Limit: 1,
+		Call: call, Kinds: []host.RecordKind{host.RecordIntent}, Limit: 1,
 	})
-	if err != nil || len(records) == 0 {
+	if err != nil || len(records) == 0 || records[0].Session != f.call.Session {
 		return nil, err
 	}
 	var intent intentRecord
@@ -141,21 +142,25 @@ const MaxObjectionWords = 2000
 // back is a call of its own. It reports whether this is the first objection to
 // the call; another one changes nothing. It needs no lease.
 //
-// It fails with NotFound if the session has no such call on record, with
-// Conflict if the call did nothing or was not one to be told of, with BadValue
+// It fails with Missing if no call is named, with NotFound if the session has no
+// such call on record, with Conflict if the call did nothing or was not one to be told of, with BadValue
 // if the words are too long, and as the store does.
 func Object(ctx context.Context, store *state.Store, session host.SessionRef, call host.CallID, words string) (first bool, err error) {
 	const op = "dispatch.Object"
-	if len(words) > MaxObjectionWords {
+	switch {
+	case call == "":
+		return false, host.Fail(op, abi.NewProblem(abi.Missing, "no call is named").WithField("call"), nil)
+	case len(words) > MaxObjectionWords:
 		return false, host.Fail(op, abi.NewProblem(abi.BadValue, "the words have %d bytes; at most %d are kept", len(words), MaxObjectionWords).WithField("words"), nil)
 	}
 	records, err := store.Records(ctx, session.Tenant, state.RecordFilter{
-		Session: session, Call: call, Kinds: []host.RecordKind{host.RecordOutcome, host.RecordObjection},
+		Call: call, Kinds: []host.RecordKind{host.RecordOutcome, host.RecordObjection},
 	})
+	records = slices.DeleteFunc(records, func(r host.Record) bool { return r.Session != session })
 	switch {
 	case err != nil:
 		return false, err
-	case call == "" || len(records) == 0:
+	case len(records) == 0:
 		return false, host.Fail(op, abi.NewProblem(abi.NotFound, "session %s has no call %q that has ended", session.Session, string(call)), nil)
 	}
 	var done host.Record

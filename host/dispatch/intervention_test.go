@@ -153,7 +153,7 @@ func TestOnlyWhatWasDoneAndToldCanBeObjectedTo(t *testing.T) {
 		words string
 		code  abi.Code
 	}{
-		{"none", "", "", abi.NotFound}, {"unknown", "call_1", "", abi.NotFound}, {"a read", read, "", abi.Conflict},
+		{"none", "", "", abi.Missing}, {"unknown", "call_1", "", abi.NotFound}, {"a read", read, "", abi.Conflict},
 		{"one that failed", refused.Call, "", abi.Conflict}, {"long words", done, strings.Repeat("x", MaxObjectionWords+1), abi.BadValue},
 	} {
 		if first, err := g.object(tt.call, tt.words); first || host.ProblemOf(err).Code != tt.code {
