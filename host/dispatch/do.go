@@ -112,15 +112,15 @@ type flight struct {
 	spilled  string           // the id of the attempt's data, likewise
 	short    json.RawMessage  // the data as the store's rows have them, where they are too long
 	input    []byte           // the envelope that the guest got
-	ran      *Ran             // what the guest gave, and in which attempt
-	ranIn    int
-	guards   []opinion     // of the hooks before the call
-	says     []string      // why the tier is what it is
-	targets  []string      // what a write touches, where that is known
-	notes    []string      // what the gate found worth a record
-	remarks  []string      // likewise, since the call has begun to run
-	reported time.Time     // when the user was told of progress
-	logs     []sandbox.Log // of the last attempt
+	ran      *Ran             // what the guest gave
+	ranIn    int              // the attempt in which it did
+	guards   []opinion        // of the hooks before the call
+	says     []string         // why the tier is what it is
+	targets  []string         // what a write touches, where that is known
+	notes    []string         // what the gate found worth a record
+	remarks  []string         // likewise, since the call has begun to run
+	reported time.Time        // when the user was told of progress
+	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
 	changes  []state.Change // of the state, by the attempt
 	moved    *transition    // likewise, for the record

@@ -95,7 +95,7 @@ func (r *Replayer) Replay(ctx context.Context, tenant host.TenantID, id host.Cal
 	}
 	last := records[len(records)-1]
 	replayed := Replayed{Call: id, Session: last.Session, Tool: last.Tool, Release: last.Release, Verdict: ReplaySame}
-	fuel := int64(0)
+	fuel, attempt := int64(0), 0
 	for _, record := range records {
 		if record.Kind != host.RecordRetry && record.Kind != host.RecordOutcome {
 			continue
@@ -115,11 +115,11 @@ func (r *Replayer) Replay(ctx context.Context, tenant host.TenantID, id host.Cal
 			}
 			replayed.add(run)
 		}
-		fuel += a.fuel()
-		replayed.worse(a.sum(fuel))
-		if record.Kind == host.RecordOutcome {
-			fuel = 0 // whoever delivers the call again begins anew
+		if a.detail.Attempt <= attempt {
+			fuel = 0 // the call was delivered again, and began anew
 		}
+		attempt, fuel = a.detail.Attempt, fuel+a.fuel()
+		replayed.worse(a.sum(fuel))
 	}
 	if len(replayed.Runs) == 0 {
 		replayed.worse(nothingRan(records))

@@ -85,6 +85,22 @@ func TestWhatAGateAskedForReplaysToo(t *testing.T) {
 	g.wantReplayed(o.Call+"/now", ReplaySame, "")
 }
 
+// TestACallThatWasDeliveredAgainReplays: also where the host died in between.
+func TestACallThatWasDeliveredAgainReplays(t *testing.T) {
+	g := newGate(t)
+	c := call("misbehave", `{"how":"unavailable"}`)
+	for range 2 {
+		wantProblem(t, g.d.Do(context.Background(), g.catalog, c), host.Failed, abi.Unavailable)
+	}
+	if r := g.replay(c.ID); r.Verdict != ReplaySame || len(r.Runs) != 8 {
+		t.Errorf("%d runs are %s: %v", len(r.Runs), r.Verdict, r.Finding)
+	}
+	g.damage("DELETE FROM audit_record WHERE seq = (SELECT min(seq) FROM audit_record WHERE kind = 'outcome')")
+	if r := g.replay(c.ID); r.Verdict != ReplaySame || len(r.Runs) != 7 {
+		t.Errorf("without the end of the first delivery %d runs are %s: %v", len(r.Runs), r.Verdict, r.Finding)
+	}
+}
+
 // TestAReplayHasNoWayOut: what a skill writes is written by its call, and never
 // by a replay of it, nor by one whose recording was made to ask for more.
 func TestAReplayHasNoWayOut(t *testing.T) {
