@@ -25,6 +25,10 @@ const (
 	RecordAnswer    RecordKind = "answer"    // a person said so, or not, or took the question back
 	RecordApproved  RecordKind = "approved"  // the call runs with a person's yes
 	RecordGrant     RecordKind = "grant"     // a standing permission was given or revoked
+
+	RecordObjection  RecordKind = "objection"  // the user said no to what a soft-gate told them
+	RecordUndo       RecordKind = "undo"       // the call undid another one, by the tool that its manifest names
+	RecordCorrection RecordKind = "correction" // after new words of the user, the call did again what another one did, otherwise
 )
 
 // A Record is one entry of the audit log. Seq and Time are given by the store.

@@ -27,6 +27,8 @@ func (p *program) chatCommand() *cobra.Command {
 The conversation is stored: the same --session goes on where it stopped. The line /clear makes the
 model forget what was said; the line /mode WORD, like --mode, says how much the assistant may do by
 itself: auto (what is within the rules), suggest (each change is asked for) or never (no change).
+The line /object WORDS, or /object CALL WORDS, puts on record that the last change that you were told
+of, or that one, was not what you wanted; to have it undone, say so.
 Files of the session are read where a line names them as @path.
 What a person must confirm is shown after the answer; it is answered in another terminal with
 sluice approvals, and the chat goes on by itself.
@@ -96,6 +98,7 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 func (p *program) talk(ctx context.Context, a *agent.Agent, session agent.Session) error {
 	w := &waiting{program: p, agent: a, session: session}
 	w.begin(ctx)
+	told := host.CallID("") // the last change that the user was told of
 	for line, err := range lines(ctx, p.stdin, p.prompt, func() { w.look(ctx) }) {
 		if err != nil {
 			return err
@@ -119,6 +122,10 @@ func (p *program) talk(ctx context.Context, a *agent.Agent, session agent.Sessio
 			}
 			continue
 		}
+		if words, ok := objection(line); ok {
+			p.object(ctx, a, session, told, words)
+			continue
+		}
 		in := agent.Input{ID: host.InputID(host.NewID("input_")), Text: line}
 		answer, err := a.Turn(ctx, session, in, p.show)
 		if err != nil {
@@ -128,6 +135,7 @@ func (p *program) talk(ctx context.Context, a *agent.Agent, session agent.Sessio
 			p.tell(err)
 			continue
 		}
+		told = toldOf(answer.Outcomes, told)
 		p.showAnswer(answer, session.Locale)
 		w.expect(answer.Pending)
 	}

@@ -160,7 +160,7 @@ With --json, results and problems are JSON on standard output; progress stays on
 	for _, name := range []string{"store", "registry", "blobs", "model-url", "egress-proxy"} {
 		flags.Lookup(name).DefValue = "" // a URL of the environment may hold a password, and help shows defaults
 	}
-	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.sessionCommand(), p.approvalsCommand(), p.replayCommand(), p.serveCommand(), p.jobsCommand(), p.versionCommand())
+	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.sessionCommand(), p.auditCommand(), p.approvalsCommand(), p.replayCommand(), p.serveCommand(), p.jobsCommand(), p.versionCommand())
 	return root
 }
 

@@ -118,6 +118,8 @@ type flight struct {
 	spilled  string           // the id of the attempt's data, likewise
 	short    json.RawMessage  // the data as the store's rows have them, where they are too long
 	input    []byte           // the envelope that the guest got
+	ran      *Ran             // what the guest gave
+	ranIn    int              // the attempt in which it did
 	guards   []opinion        // of the hooks before the call
 	says     []string         // why the tier is what it is
 	targets  []string         // what a write touches, where that is known

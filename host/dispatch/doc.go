@@ -87,4 +87,27 @@
 //     outside of calls goes through SetState, which records the same (state.go).
 //  5. Rebuild makes every value again from those records alone, and compares it
 //     with what is stored (rebuild.go).
+//
+// # Life of a replay (replay.go, replay_run.go, replay_reducer.go)
+//
+//  1. The record of each attempt has its host calls, and the digests of the
+//     module that ran, of its input and of its output, with its own fuel (ran.go).
+//  2. A Replayer reads the records of a call, gets the release by its name, and
+//     holds module, recording and input against those digests and the intent.
+//  3. The guest runs again with host functions that know the recording alone.
+//     Where it leaves it, it is stopped: that is the host call at which it parted.
+//  4. The end, the bytes and the fuel are compared, then what the record tells of
+//     the answer. A reducer runs again on the state that the records before give.
+//  5. What differs, what cannot be the same (a deadline, a recording that was
+//     cut), what was never there and what is gone are told apart
+//     (replay_finding.go).
+//
+// # Life of an intervention (intervention.go)
+//
+//  1. A write that is about to settle is held against what was done to its targets
+//     before: it undoes the newest write, if that one's manifest names its tool for
+//     it, or does the same otherwise for newer words of the user.
+//  2. That is a record of its own, kept with the write's outcome.
+//  3. What a soft-gate told, the user may object to; Object keeps that.
+//  4. InterventionRates counts them by tool (intervention_rate.go).
 package dispatch

@@ -69,8 +69,9 @@ func (f *flight) failure(step string, problem *abi.Problem) json.RawMessage {
 		Usage    host.Usage   `json:"usage"`
 
 		HostCalls *grant.Stored   `json:"host_calls,omitempty"`
+		Run       *Ran            `json:"run,omitempty"`
 		Approval  host.ApprovalID `json:"approval,omitempty"`
-	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.unread(), f.outcome.Usage, f.failedCalls(), f.outcome.Approval})
+	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.unread(), f.outcome.Usage, f.failedCalls(), f.lastRun(), f.outcome.Approval})
 	if err != nil {
 		panic("BUG: a failure's record does not marshal: " + err.Error())
 	}

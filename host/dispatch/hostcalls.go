@@ -46,7 +46,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 		return nil, host.ProblemOf(err)
 	}
 	f.stored = stored
-	detail, err := json.Marshal(outcomeDetail{f.row(), stored, f.moved, f.remarks})
+	detail, err := json.Marshal(outcomeDetail{f.row(), stored, f.lastRun(), f.moved, f.remarks})
 	if err != nil {
 		return nil, abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
@@ -73,6 +73,7 @@ func (f *flight) lateDetail() func() json.RawMessage {
 type outcomeDetail struct {
 	host.Outcome
 	HostCalls  *grant.Stored `json:"host_calls,omitempty"`
+	Run        *Ran          `json:"run,omitempty"`
 	Transition *transition   `json:"transition,omitempty"`
 	Notes      []string      `json:"notes,omitempty"` // of hooks after the call
 }
@@ -80,7 +81,7 @@ type outcomeDetail struct {
 // failedCalls gives the host calls of a failed attempt as far as they fit into
 // its record: what went wrong must not wait for another store.
 func (f *flight) failedCalls() *grant.Stored {
-	if f.grant == nil || f.outcome.Attempts == 0 {
+	if f.lastRun() == nil {
 		return nil
 	}
 	return f.grant.Inline(f.input)

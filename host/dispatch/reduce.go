@@ -178,7 +178,8 @@ func (f *flight) reduceAction(ctx context.Context) ([]state.Change, *transition,
 }
 
 // reducerRan adds what a reducer cost and said to what its call did.
-func (f *flight) reducerRan(result sandbox.Result) {
+func (f *flight) reducerRan(result reduction) {
+	f.ran.Reducer = ranOf(f.entry.Release, result.input, result.Result)
 	cost := result.Usage
 	cost.InputBytes, cost.OutputBytes = f.outcome.Usage.InputBytes, f.outcome.Usage.OutputBytes // those of the envelope
 	f.outcome.Usage.Add(cost)
@@ -238,21 +239,27 @@ func (f *flight) fits(current map[string]state.Value) error {
 	return nil
 }
 
+// A reduction is one run of a reducer, with what it saw.
+type reduction struct {
+	sandbox.Result
+	input []byte
+}
+
 // reduced runs the reducer of a release on the state that it may see, and gives
 // the new values of those keys that it changes, nil for one that it removes. It
 // depends on nothing else: the guest's clock stands at the beginning of time,
 // its random numbers have one seed, and it has no host functions but logs.
-func reduced(ctx context.Context, r *release.Release, tenant host.TenantID, timeout time.Duration, seen map[string]json.RawMessage, action json.RawMessage) (map[string]json.RawMessage, sandbox.Result, *abi.Problem) {
+func reduced(ctx context.Context, r *release.Release, tenant host.TenantID, timeout time.Duration, seen map[string]json.RawMessage, action json.RawMessage) (map[string]json.RawMessage, reduction, *abi.Problem) {
 	input, err := json.Marshal(abi.Reduction{ABI: abi.Version, State: seen, Action: action})
 	if err != nil {
-		return nil, sandbox.Result{}, abi.NewProblem(abi.HostBug, "the reduction of %s does not marshal", r)
+		return nil, reduction{}, abi.NewProblem(abi.HostBug, "the reduction of %s does not marshal", r)
 	}
-	result := r.Module.Call(ctx, sandbox.Request{
+	result := reduction{r.Module.Call(ctx, sandbox.Request{
 		Tenant: tenant, Export: abi.ExportReduce, Input: input, Deadline: max(0, timeout),
 		Now: time.Unix(0, 0), Seed: [32]byte{},
-	})
+	}), input}
 	if result.Problem != nil {
-		return nil, result, reducerProblem(r, result)
+		return nil, result, reducerProblem(r, result.Result)
 	}
 	values, problem := newValues(r, seen, result.Output)
 	return values, result, problem

@@ -54,7 +54,7 @@ func TestAnActionBecomesStateByTheReducer(t *testing.T) {
 	if !o.OK() || g.value("score.total") != "5" || !strings.HasPrefix(g.value("score.last"), `"b 1970-01-01T00:00:00Z `) || !strings.HasSuffix(g.value("score.last"), ` 7"`) {
 		t.Fatalf("the outcome is %+v with %v, the total %s after %s", o, o.Problem, g.value("score.total"), g.value("score.last"))
 	}
-	g.wantKinds(o.Call, host.RecordIntent, host.RecordOutcome)
+	g.wantKinds(o.Call, host.RecordIntent, host.RecordOutcome, host.RecordCorrection) // the user's next words
 	if o := g.do("act", `{"how":"clear"}`); !o.OK() || g.value("score.total")+g.value("score.last") != "" || g.value("rate") != "7" {
 		t.Errorf("after the reducer removed them the keys are %s and %s, the outcome %v", g.value("score.total"), g.value("score.last"), o.Problem)
 	}

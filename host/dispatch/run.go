@@ -27,6 +27,7 @@ func (f *flight) run(ctx context.Context) *abi.Problem {
 		Now: f.env.Now, Clock: skill.Capabilities.Clock, Deadline: max(0, f.call.Timeout),
 		Seed: sha256.Sum256([]byte(f.call.ID)), Random: skill.Capabilities.Random,
 	})
+	f.ran, f.ranIn = ranOf(f.entry.Release, input, result), f.outcome.Attempts
 	f.outcome.Usage.Add(result.Usage)
 	f.logs = result.Logs
 	if failed := f.grant.Failed(); failed != nil {

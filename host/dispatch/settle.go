@@ -33,6 +33,11 @@ func (f *flight) settleWrite(ctx context.Context, records []host.Record) *abi.Pr
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
+	stepped, err := f.steppedIn(ctx)
+	if err != nil {
+		return host.ProblemOf(err)
+	}
+	records = append(records, stepped...)
 	if err := f.flushed(ctx); err != nil {
 		return host.ProblemOf(err) // facts that were fetched once more
 	}

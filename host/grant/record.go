@@ -7,12 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/blob"
-	"github.com/sluicehq/sluice/host/sandbox"
 )
 
 // Bounds of what is recorded of one attempt of a call, in bytes.
@@ -76,6 +74,7 @@ type Stored struct {
 	Count  int             `json:"count"`            // host calls that were made
 	Bytes  int             `json:"bytes"`            // that they moved
 	Cut    bool            `json:"cut,omitempty"`    // not all of it was recorded
+	SHA256 string          `json:"sha256,omitempty"` // of the recording, uncompressed
 	Inline json.RawMessage `json:"inline,omitempty"` // the recording
 	Blob   string          `json:"blob,omitempty"`   // the id of the recording, compressed
 }
@@ -89,9 +88,10 @@ func (g *Grant) Store(ctx context.Context, input []byte) (*Stored, error) {
 		return s, nil
 	}
 	r := g.recording(input)
-	s.Cut = r.Cut
+	raw := encode(r)
+	s.Cut, s.SHA256 = r.Cut, host.Digest(raw)
 	var err error
-	if s.Blob, err = g.config.Blobs.Put(ctx, g.call.Session, abi.BlobInfo{Type: recordingType}, pack(encode(r))); err != nil {
+	if s.Blob, err = g.config.Blobs.Put(ctx, g.call.Session, abi.BlobInfo{Type: recordingType}, pack(raw)); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -116,7 +116,7 @@ func (g *Grant) Inline(input []byte) *Stored {
 		return s
 	}
 	if raw := encode(r); len(raw) <= room {
-		s.Inline = raw
+		s.Inline, s.SHA256 = raw, host.Digest(raw)
 	} else {
 		s.Cut = true
 	}
@@ -130,7 +130,9 @@ func (g *Grant) recording(input []byte) Recording {
 // recordingType tells people what lies in the blob.
 const recordingType = "application/vnd.sluice.recording+json"
 
-// Load reads the recording of a session's call.
+// Load reads the recording of a session's call. One that was not kept, or whose
+// blob is gone, is NotFound; one that is not what Store has kept is
+// DigestMismatch, and one that cannot be read StoreFailure.
 func (s *Stored) Load(ctx context.Context, blobs *blob.Store, session host.SessionRef) (Recording, error) {
 	const op = "grant.Load"
 	raw := []byte(s.Inline)
@@ -145,6 +147,9 @@ func (s *Stored) Load(ctx context.Context, blobs *blob.Store, session host.Sessi
 		}
 	case len(raw) == 0:
 		return Recording{}, host.Fail(op, abi.NewProblem(abi.NotFound, "the host calls of this call were not kept: it made %d, of %d bytes", s.Count, s.Bytes), nil)
+	}
+	if s.SHA256 != "" && host.Digest(raw) != s.SHA256 {
+		return Recording{}, host.Fail(op, abi.NewProblem(abi.DigestMismatch, "the recording of the call has sha256 %s, and %s is on record: it was changed", host.Digest(raw), s.SHA256), nil)
 	}
 	var r Recording
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -177,66 +182,4 @@ func unpack(packed []byte) ([]byte, error) {
 		err = errors.New("it is longer than any recording")
 	}
 	return raw, err
-}
-
-// A Replay plays a recording back to the guest that made it. It is for one run.
-type Replay struct {
-	Functions []sandbox.Function
-	HTTP      HTTP // for http_request of Extism's ABI
-
-	calls []HostCall
-	next  int
-	cut   bool
-	bad   *abi.Problem
-}
-
-// NewReplay makes the functions that answer as they did. Nothing is read and
-// nothing is written.
-func NewReplay(r Recording) *Replay {
-	p := &Replay{calls: r.Calls, cut: r.Cut}
-	for _, name := range r.Granted {
-		p.Functions = append(p.Functions, sandbox.Function{Name: name, Call: func(_ context.Context, args [][]byte) ([]byte, *abi.Problem) {
-			return p.answer(name, args)
-		}})
-		if name == abi.FuncHTTP {
-			p.HTTP = p.http
-		}
-	}
-	return p
-}
-
-func (p *Replay) http(_ context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPResponse, *abi.Problem) {
-	block, problem := p.answer(abi.FuncHTTP, httpArgs(request, body))
-	if problem != nil {
-		return abi.HTTPResponse{}, problem
-	}
-	response, err := abi.DecodeHTTPResponse(block)
-	return response, host.ProblemOf(err)
-}
-
-func (p *Replay) answer(name string, args [][]byte) ([]byte, *abi.Problem) {
-	switch {
-	case p.bad != nil:
-	case p.next == len(p.calls) && p.cut:
-		p.bad = abi.NewProblem(abi.BadHostCall, "the recording was cut after %d host calls, and the guest asks for more", len(p.calls))
-	case p.next == len(p.calls):
-		p.bad = abi.NewProblem(abi.BadHostCall, "the guest asks for %s after the last of %d recorded host calls", name, len(p.calls))
-	case p.calls[p.next].Function != name || !slices.EqualFunc(p.calls[p.next].Args, args, bytes.Equal):
-		p.bad = abi.NewProblem(abi.BadHostCall, "host call %d is another %s than the recorded %s", p.next+1, name, p.calls[p.next].Function)
-	}
-	if p.bad != nil {
-		return nil, p.bad
-	}
-	c := p.calls[p.next]
-	p.next++
-	return c.Result, c.Problem
-}
-
-// Differs says where the guest left the recording, or gives nil. Ask it after
-// the run: a guest may have passed over the problem that it got.
-func (p *Replay) Differs() *abi.Problem {
-	if p.bad == nil && p.next < len(p.calls) {
-		return abi.NewProblem(abi.BadHostCall, "the guest made %d of %d recorded host calls", p.next, len(p.calls))
-	}
-	return p.bad
 }

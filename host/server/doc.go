@@ -17,6 +17,8 @@
 //	GET  /v1/approvals                   the tenant's questions to people, those of ?status= (open by default; "all"), from the one after ?after= on
 //	POST /v1/sessions/{session}/approvals/{approval}
 //	                                     {"answer":"approve"|"reject","digest":"…","words":"…"}, words optional -> events, or the answer
+//	POST /v1/sessions/{session}/calls/{call}/objection
+//	                                     {"words":"…"}, optional: the user says no to a call that a notice told them of, for the record; again changes nothing
 //	POST /v1/lives/{live}/start          {"detail":{…}}, optional: the live begins, for the caller's tenant
 //	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing
 //	GET  /v1/lives                       the tenant's lives, from the one after ?after= on

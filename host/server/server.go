@@ -107,6 +107,7 @@ func (s *Server) routes() *http.ServeMux {
 		{http.MethodPost, "/v1/sessions/{session}/clear", s.postClear},
 		{http.MethodPost, "/v1/sessions/{session}/mode", s.postMode},
 		{http.MethodPost, "/v1/sessions/{session}/approvals/{approval}", s.postApproval},
+		{http.MethodPost, "/v1/sessions/{session}/calls/{call}/objection", s.postObjection},
 		{http.MethodGet, "/v1/approvals", s.getApprovals},
 		{http.MethodPost, "/v1/lives/{live}/start", s.postLiveStart},
 		{http.MethodPost, "/v1/lives/{live}/end", s.postLiveEnd},
