@@ -19,8 +19,8 @@ func (p *program) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve the host over HTTP on loopback", Args: cobra.NoArgs,
 		Long: `Serve loads the newest release of every skill of the registry and answers on loopback:
-POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), /uploads, /approvals/{id}, /clear
-and /mode, GET /v1/approvals, /v1/tools, /v1/lives, /healthz and /readyz.
+POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), /uploads, /approvals/{id}, /clear,
+/mode and /calls/{id}/objection, GET /v1/approvals, /v1/tools, /v1/lives, /healthz and /readyz.
 Ctrl-C lets running turns finish.`,
 		Example: `  sluice serve --registry ./registry.git
   curl -s -H 'Content-Type: application/json' -H 'Sluice-User: mia' -d '{}' http://127.0.0.1:7700/v1/sessions`,
