@@ -57,7 +57,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 // host calls are recorded as far as they fit beside the outcome. It rests on
 // nothing that changes meanwhile.
 func (f *flight) lateDetail() func() json.RawMessage {
-	late, grant, input := outcomeDetail{f.row(), nil, f.moved, f.remarks}, f.grant, f.input
+	late, grant, input := outcomeDetail{f.row(), nil, f.lastRun(), f.moved, f.remarks}, f.grant, f.input
 	return func() json.RawMessage {
 		late.HostCalls = grant.Inline(input)
 		detail, err := json.Marshal(late)
