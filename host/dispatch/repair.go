@@ -151,23 +151,20 @@ func (m *mender) object(schema, object map[string]any, path string, depth int) a
 // that is not taken, where no other member is as near to it. Names of money and
 // targets are no exception: the value under the name stays as it was sent.
 func (m *mender) nearNames(properties, object map[string]any, path string) {
-	meant := map[string][]string{} // by the known name
+	near, readings := map[string][]string{}, map[string]int{} // by the known name; by the member's
 	for _, name := range unknown(properties, object) {
-		var near []string
 		for known := range properties {
 			if _, taken := object[known]; !taken && isNear(name, known) {
-				near = append(near, known)
+				near[known] = append(near[known], name)
+				readings[name]++
 			}
 		}
-		if len(near) == 1 {
-			meant[near[0]] = append(meant[near[0]], name)
-		}
 	}
-	for _, known := range slices.Sorted(maps.Keys(meant)) {
-		if names := meant[known]; len(names) == 1 {
-			m.note(join(path, names[0]), "taken as %q", known)
-			object[known] = object[names[0]]
-			delete(object, names[0])
+	for _, known := range slices.Sorted(maps.Keys(near)) {
+		if name := near[known][0]; len(near[known]) == 1 && readings[name] == 1 {
+			m.note(join(path, name), "taken as %q", known)
+			object[known] = object[name]
+			delete(object, name)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 const priceSchema = `{"type":"object","additionalProperties":false,"required":["sku"],"properties":{
 	"sku":{"type":"string"},"price":{"type":"number"},"count":{"type":"integer"},"urgent":{"type":"boolean"},
 	"tags":{"type":"array","items":{"type":"string"}},"box":{"$ref":"#/$defs/box"},"free":{}},
-	"$defs":{"box":{"type":"object","properties":{"width":{"type":"integer"},"up":{"type":"integer"},"at":{"type":"integer"}}}}}`
+	"$defs":{"box":{"type":"object","properties":{"width":{"type":"integer"},"widts":{"type":"integer"},"up":{"type":"integer"},"at":{"type":"integer"}}}}}`
 
 func TestRepairMendsWhatIsCertain(t *testing.T) {
 	for _, tt := range []struct{ name, args, want string }{
@@ -51,6 +51,7 @@ func TestRepairLeavesWhatIsNot(t *testing.T) {
 		{"a far key", `{"product":"1"}`},
 		{"a key that is taken", `{"sku":"1","skus":"2"}`},
 		{"two keys near one", `{"sku":"1","prise":1,"pric":2}`},
+		{"two keys near one, and one of them near another", `{"sku":"1","box":{"widt":1,"widtr":2}}`},
 		{"a key of two letters", `{"sku":"1","box":{"ad":1}}`},
 		{"a key near one of two letters", `{"sku":"1","box":{"xup":1}}`},
 		{"two values", `{"sku":"1"} {"sku":"2"}`},
