@@ -1,0 +1,335 @@
+package text
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An order is how keys are compared.
+type order struct{ numeric, fold, blanks, endBlanks, reverse bool }
+
+// A key is a part of a line by which lines are sorted, with fields and bytes
+// from 0 on. The end is behind the last byte; maxCount is the line's.
+type key struct {
+	order
+	fromField, fromByte int
+	toField, toByte     int
+	own                 bool // it has an order of its own
+}
+
+// A sorter is one call of sort.
+type sorter struct {
+	flags
+	order
+	keys           []key
+	mark           int // between fields; -1 for blanks
+	unique, stable bool
+}
+
+// An entry is a line that is sorted, with the place of its first key.
+type entry struct {
+	line     []byte
+	from, to int32
+	number   int32 // in the input
+}
+
+// entryCost is what an entry costs beside its text, with what growing takes.
+const entryCost = 64
+
+func sortLines(e *Env, args []string) int {
+	s, err := newSorter(args)
+	if err != nil {
+		return e.fail(2, "%v", err)
+	}
+	entries, held, status := s.read(e)
+	defer func() { e.Budget.Held += int64(held) }()
+	if e.Budget.Stopped() != nil || status != 0 {
+		return 2
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(s.compare(&a, &b), cmp.Compare(a.number, b.number)) })
+	for i := range entries {
+		if s.unique && i > 0 && s.compare(&entries[i-1], &entries[i]) == 0 {
+			continue
+		}
+		if !e.Out.line(entries[i].line) {
+			break
+		}
+	}
+	return 0
+}
+
+func newSorter(args []string) (s sorter, err error) {
+	s.flags, err = parseFlags("n,numeric-sort r,reverse u,unique f,ignore-case b,ignore-leading-blanks s,stable k:,key t:,field-separator", args)
+	if err != nil {
+		return s, err
+	}
+	s.unique, s.stable, s.mark = s.has('u'), s.has('s'), -1
+	s.order = order{s.has('n'), s.has('f'), s.has('b'), s.has('b'), s.has('r')}
+	if text, ok := s.last('t'); ok {
+		if text == `\0` || len(text) != 1 {
+			return s, fmt.Errorf("the separator %q must be one character of ASCII", text)
+		}
+		s.mark = int(text[0])
+	}
+	for _, text := range s.all('k') {
+		k, err := parseKey(text)
+		if err != nil {
+			return s, err
+		}
+		if !k.own {
+			k.order = s.order
+		}
+		s.keys = append(s.keys, k)
+	}
+	if len(s.keys) == 0 && (s.numeric || s.fold || s.blanks) {
+		s.keys = []key{{order: s.order, toField: maxCount}}
+	}
+	return s, nil
+}
+
+// parseKey reads a key such as 2, 2,2, 2n,2 or 1.3,1.5.
+func parseKey(text string) (k key, err error) {
+	from, to, ends := strings.Cut(text, ",")
+	field, char, flags, err1 := keyPlace(from)
+	k = key{fromField: field - 1, fromByte: max(char-1, 0), toField: maxCount}
+	err2 := k.flags(flags, false)
+	var err3 error
+	if field == 0 || err1 != nil {
+		err3 = errors.New("a field is counted from 1")
+	}
+	if ends {
+		field, char, flags, err1 = keyPlace(to)
+		err2 = errors.Join(err2, k.flags(flags, true))
+		k.toField, k.toByte = field, char
+		if char > 0 {
+			k.toField--
+		}
+		if field == 0 || err1 != nil {
+			err3 = errors.New("a field is counted from 1")
+		}
+	}
+	if err := cmp.Or(err2, err3); err != nil {
+		return k, fmt.Errorf("%q is no key (%v); write one such as -k 2,2 or -k 3,3nr", text, err)
+	}
+	return k, nil
+}
+
+func keyPlace(text string) (field, char int, flags string, err error) {
+	place := strings.TrimRight(text, "bfnrdigMhVR")
+	flags = text[len(place):]
+	first, second, dotted := strings.Cut(place, ".")
+	field, err = parseCount(first)
+	if dotted && err == nil {
+		char, err = parseCount(second)
+	}
+	return field, char, flags, err
+}
+
+func (k *key) flags(letters string, end bool) error {
+	for _, c := range letters {
+		switch {
+		case c == 'n':
+			k.numeric = true
+		case c == 'f':
+			k.fold = true
+		case c == 'r':
+			k.reverse = true
+		case c == 'b' && end:
+			k.endBlanks = true
+		case c == 'b':
+			k.blanks = true
+		default:
+			return fmt.Errorf("known orders of a key are b f n r, not %c", c)
+		}
+		k.own = true
+	}
+	return nil
+}
+
+// blockBytes is how much of the lines lies together: a piece of memory for
+// each line would cost more than most lines.
+const blockBytes = 1 << 20
+
+func (s *sorter) read(e *Env) (entries []entry, held, status int) {
+	var block []byte
+	status = e.inputs(s.args, func(_ string, in *Source) bool {
+		for {
+			line, _, ok := in.Line()
+			if !ok {
+				return true
+			}
+			held += len(line) + entryCost
+			if !e.hold(len(line) + entryCost) {
+				return false
+			}
+			if len(block)+len(line) > cap(block) {
+				block = make([]byte, 0, max(blockBytes, len(line)))
+			}
+			from := len(block)
+			block = append(block, line...)
+			kept := entry{line: block[from:len(block):len(block)], number: int32(len(entries))}
+			if len(s.keys) > 0 {
+				low, high := s.place(&s.keys[0], kept.line)
+				kept.from, kept.to = int32(low), int32(high)
+			}
+			entries = append(entries, kept)
+		}
+	})
+	return entries, held, status
+}
+
+// compare compares two lines: by the keys, then, unless lines with equal keys
+// count as equal, by all of their bytes.
+func (s *sorter) compare(a, b *entry) int {
+	for i := range s.keys {
+		k := &s.keys[i]
+		x, y := a.line[a.from:a.to], b.line[b.from:b.to]
+		if i > 0 {
+			low, high := s.place(k, a.line)
+			x = a.line[low:high]
+			low, high = s.place(k, b.line)
+			y = b.line[low:high]
+		}
+		if d := k.compare(x, y); d != 0 {
+			return d
+		}
+	}
+	if len(s.keys) > 0 && (s.unique || s.stable) {
+		return 0
+	}
+	if s.reverse {
+		a, b = b, a
+	}
+	return bytes.Compare(a.line, b.line)
+}
+
+func (k *key) compare(x, y []byte) (d int) {
+	switch {
+	case k.numeric:
+		d = compareNumbers(x, y)
+	case k.fold:
+		d = compareFolded(x, y)
+	default:
+		d = bytes.Compare(x, y)
+	}
+	if k.reverse {
+		return -d
+	}
+	return d
+}
+
+func compareFolded(x, y []byte) int {
+	for i := range min(len(x), len(y)) {
+		if d := cmp.Compare(upper(x[i]), upper(y[i])); d != 0 {
+			return d
+		}
+	}
+	return cmp.Compare(len(x), len(y))
+}
+
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - 'a' + 'A'
+	}
+	return c
+}
+
+// compareNumbers compares what the texts begin with as decimal numbers of any
+// length; what is none counts as 0.
+func compareNumbers(x, y []byte) int {
+	a, b := decimalOf(x), decimalOf(y)
+	switch {
+	case a.negative != b.negative && a.negative:
+		return -1
+	case a.negative != b.negative:
+		return 1
+	case a.negative:
+		a, b = b, a
+	}
+	return cmp.Or(cmp.Compare(len(a.whole), len(b.whole)), bytes.Compare(a.whole, b.whole), bytes.Compare(a.fraction, b.fraction))
+}
+
+// A decimal is a number without zeros at its ends.
+type decimal struct {
+	negative        bool
+	whole, fraction []byte
+}
+
+func decimalOf(text []byte) (d decimal) {
+	text = bytes.TrimLeft(text, " \t")
+	negative := len(text) > 0 && text[0] == '-'
+	if negative {
+		text = text[1:]
+	}
+	n := digitsIn(text)
+	d.whole = bytes.TrimLeft(text[:n], "0")
+	if rest := text[n:]; len(rest) > 0 && rest[0] == '.' {
+		d.fraction = bytes.TrimRight(rest[1:1+digitsIn(rest[1:])], "0")
+	}
+	d.negative = negative && len(d.whole)+len(d.fraction) > 0
+	return d
+}
+
+func digitsIn(text []byte) int {
+	n := 0
+	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// place gives where a key lies in a line.
+func (s *sorter) place(k *key, line []byte) (from, to int) {
+	from = s.field(line, k.fromField, true)
+	if k.blanks {
+		from = skipBlanks(line, from)
+	}
+	from = min(from+k.fromByte, len(line))
+	to = len(line)
+	if k.toField < maxCount {
+		to = s.field(line, k.toField, k.toByte > 0)
+		if k.toByte > 0 {
+			if k.endBlanks {
+				to = skipBlanks(line, to)
+			}
+			to = min(to+k.toByte, len(line))
+		}
+	}
+	return from, max(from, to)
+}
+
+func skipBlanks(line []byte, at int) int {
+	for at < len(line) && isBlank(line[at]) {
+		at++
+	}
+	return at
+}
+
+// field gives where so many fields end, and behind the mark, if start is set,
+// where the next begins.
+func (s *sorter) field(line []byte, n int, start bool) (at int) {
+	for ; n > 0 && at < len(line); n-- {
+		if s.mark < 0 {
+			at = skipBlanks(line, at)
+			for at < len(line) && !isBlank(line[at]) {
+				at++
+			}
+			continue
+		}
+		i := bytes.IndexByte(line[at:], byte(s.mark))
+		if i < 0 {
+			return len(line)
+		}
+		at += i
+		if n > 1 || start {
+			at++
+		}
+	}
+	return at
+}
