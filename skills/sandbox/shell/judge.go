@@ -12,6 +12,7 @@ import (
 
 // A judgement is what the tree of a script tells before it runs.
 type judgement struct {
+	script   string
 	commands []string        // what would run, for people
 	set      map[string]bool // variables that the script itself sets
 	depth    int
@@ -19,8 +20,8 @@ type judgement struct {
 }
 
 // judge looks through all of a tree. What it does not know, it refuses.
-func judge(file *syntax.File) (*judgement, error) {
-	j := &judgement{set: map[string]bool{"IFS": true}}
+func judge(script string, file *syntax.File) (*judgement, error) {
+	j := &judgement{script: script, set: map[string]bool{"IFS": true}}
 	for node := range syntax.Preorder(file) {
 		j.sets(node)
 	}
@@ -175,7 +176,7 @@ func (j *judgement) call(c *syntax.CallExpr) *abi.Problem {
 		return refused(c.Pos(), "Write the command itself.", "the name of a command must stand in the script, so that it can be judged before it runs")
 	}
 	if len(j.commands) < maxListed {
-		j.commands = append(j.commands, printed(c))
+		j.commands = append(j.commands, j.script[c.Pos().Offset():c.End().Offset()])
 	}
 	if _, found := text.Find(name); found {
 		return nil
@@ -188,14 +189,6 @@ func (j *judgement) call(c *syntax.CallExpr) *abi.Problem {
 
 // maxListed bounds the commands that a dry run tells.
 const maxListed = 100
-
-func printed(c *syntax.CallExpr) string {
-	var b strings.Builder
-	if err := syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, c); err != nil {
-		return "?"
-	}
-	return b.String()
-}
 
 // builtin holds read to plain names of variables.
 func builtin(name string, c *syntax.CallExpr) *abi.Problem {

@@ -34,7 +34,7 @@ func evaluate(in Script, l limits, open func(b *text.Budget, id string) *text.So
 	if err != nil {
 		return Printed{}, err
 	}
-	judged, err := judge(file)
+	judged, err := judge(in.Script, file)
 	if err != nil {
 		return Printed{}, err
 	}

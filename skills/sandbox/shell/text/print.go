@@ -244,12 +244,13 @@ func seq(e *Env, args []string) int {
 	if f.has('w') {
 		width = max(len(strconv.FormatFloat(first, 'f', places, 64)), len(strconv.FormatFloat(last, 'f', places, 64)))
 	}
+	var line []byte
 	for i := 0; i < int(count); i++ {
-		text := fmt.Sprintf("%0*.*f", width, places, first+float64(i)*step)
+		line = line[:0]
 		if i > 0 {
-			text = between + text
+			line = append(line, between...)
 		}
-		if !e.Out.Text(text) {
+		if line = appendNumber(line, first+float64(i)*step, places, width); !e.Out.Write(line) {
 			return 0
 		}
 	}
@@ -257,6 +258,18 @@ func seq(e *Env, args []string) int {
 		e.Out.Text("\n")
 	}
 	return 0
+}
+
+// appendNumber appends a number with so many decimal places, and zeros before
+// it up to a width.
+func appendNumber(line []byte, v float64, places, width int) []byte {
+	if width > 0 {
+		return append(line, fmt.Sprintf("%0*.*f", width, places, v)...)
+	}
+	if places == 0 {
+		return strconv.AppendInt(line, int64(math.Round(v)), 10)
+	}
+	return strconv.AppendFloat(line, v, 'f', places, 64)
 }
 
 // negative keeps numbers such as -1 from being read as flags.

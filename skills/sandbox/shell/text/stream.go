@@ -50,22 +50,26 @@ func (s *Source) fill() bool {
 	if s.ended || s.budget.Stopped() != nil {
 		return false
 	}
-	piece := s.next()
-	switch rest := s.buf[s.at:]; {
-	case len(piece) == 0 || s.budget.Stopped() != nil:
-		s.ended = true
-		return false
+	rest := s.buf[s.at:] // in somebody else's memory, who uses it again for the next piece
+	switch {
 	case len(rest) == 0:
-		s.buf, s.at, s.owned = piece, 0, false
-		return true
+		s.spare = s.spare[:0]
 	case !s.owned:
 		s.spare = append(s.spare[:0], rest...)
 	case s.at > 0:
 		s.spare = s.spare[:copy(s.spare, rest)]
 	}
-	s.spare = append(s.spare, piece...)
+	piece := s.next()
+	s.ended = len(piece) == 0 || s.budget.Stopped() != nil
+	if len(rest) == 0 && !s.ended {
+		s.buf, s.at, s.owned = piece, 0, false
+		return true
+	}
+	if !s.ended {
+		s.spare = append(s.spare, piece...)
+	}
 	s.buf, s.at, s.owned = s.spare, 0, true
-	return true
+	return !s.ended
 }
 
 // Line gives the next line without its end, and whether it has one; not ok at
