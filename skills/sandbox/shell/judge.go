@@ -15,35 +15,45 @@ type judgement struct {
 	script   string
 	commands []string        // what would run, for people
 	set      map[string]bool // variables that the script itself sets
-	depth    int
 	err      *abi.Problem
 }
 
 // judge looks through all of a tree. What it does not know, it refuses.
 func judge(script string, file *syntax.File) (*judgement, error) {
 	j := &judgement{script: script, set: map[string]bool{"IFS": true}}
-	for node := range syntax.Preorder(file) {
+	j.walk(file, func(node syntax.Node) *abi.Problem {
 		j.sets(node)
-	}
-	var path []syntax.Node
-	syntax.Walk(file, func(node syntax.Node) bool {
-		if node == nil {
-			path = path[:len(path)-1]
-			return true
-		}
-		path = append(path, node)
-		if j.err == nil && len(path) > maxNesting*4 {
-			j.err = refused(node.Pos(), "Do it in several steps.", "the script is nested too deeply")
-		}
-		if j.err == nil {
-			j.err = j.node(node)
-		}
-		return true
+		return nil
 	})
+	j.walk(file, j.node)
 	if j.err != nil {
 		return nil, j.err
 	}
 	return j, nil
+}
+
+// maxDepth bounds the tree: a pipe has two levels for each command.
+const maxDepth = 250
+
+// walk does something with every node, until there is a problem.
+func (j *judgement) walk(file *syntax.File, do func(syntax.Node) *abi.Problem) {
+	depth := 0
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if node == nil {
+			depth--
+			return true
+		}
+		if depth++; j.err == nil && depth > maxDepth {
+			j.err = refused(node.Pos(), "Do it in several steps.", "the script is nested too deeply")
+		}
+		if j.err == nil {
+			j.err = do(node)
+		}
+		if j.err != nil {
+			depth-- // Walk does not tell the end of what it does not enter
+		}
+		return j.err == nil
+	})
 }
 
 // sets notes the variables that a node sets.

@@ -16,12 +16,16 @@ const maxScript = 16 << 10
 // itself for each, and so does the evaluator; people write a handful.
 const maxNesting = 60
 
+// maxOpenings bounds what may open a construct, in a text or not: a script of 8
+// KiB that needs more is one that nobody reads before it runs.
+const maxOpenings = 400
+
 func parse(script string) (*syntax.File, error) {
 	if len(script) > maxScript {
 		return nil, sdk.BadArgument("script", "the script has %d bytes; the most is %d", len(script), maxScript)
 	}
-	if opened := openings(script); opened > maxNesting*4 {
-		return nil, sdk.BadArgument("script", "the script opens %d constructs; it is too large to be looked through", opened).
+	if opened := openings(script); opened > maxOpenings {
+		return nil, sdk.BadArgument("script", "the script opens %d constructs; the most is %d", opened, maxOpenings).
 			WithHint("Do it in several smaller scripts.")
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
@@ -39,13 +43,40 @@ func parse(script string) (*syntax.File, error) {
 }
 
 // openings counts what may open a construct, also where it stands in a text: it
-// bounds how deep the parser can come.
+// bounds how deep the parser can come, and how deep the tree can be. The stack of
+// a guest is not large.
 func openings(script string) int {
-	n := strings.Count(script, "(") + strings.Count(script, "{") + strings.Count(script, "`") + strings.Count(script, "[[")
+	n := operators(script)
+	for _, mark := range []string{"(", "{", "`", "[", "|", "&&"} {
+		n += strings.Count(script, mark)
+	}
 	for _, word := range strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune(" \t\n;&|(){}`\"'", r) }) {
 		switch word {
 		case "if", "elif", "while", "until", "for", "case", "!", "time", "coproc", "function", "select":
 			n++
+		}
+	}
+	return n
+}
+
+// operators counts those of arithmetic, which stand in $((...)), $[...],
+// ${x:...} and the like.
+func operators(script string) (n int) {
+	for i := range len(script) - 1 {
+		end := ""
+		switch script[i : i+2] {
+		case "((":
+			end = "))"
+		case "$[", "[[":
+			end = "]"
+		case "${":
+			end = "}"
+		default:
+			continue
+		}
+		inside, _, _ := strings.Cut(script[i:], end)
+		for _, c := range []byte("+-*/%<>=!^?~,") {
+			n += strings.Count(inside, string(rune(c)))
 		}
 	}
 	return n

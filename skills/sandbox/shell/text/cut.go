@@ -48,6 +48,7 @@ type cutter struct {
 	joined   bool   // between was given
 	lone     bool   // lines without a mark are left out
 	opposite bool
+	out      []byte // of the last line
 }
 
 func cut(e *Env, args []string) int {
@@ -126,6 +127,8 @@ func (c *cutter) fields(line []byte) (out []byte, shown bool) {
 		return line, !c.lone
 	}
 	some := false
+	out = c.out[:0]
+	defer func() { c.out = out }()
 	for i := 1; ; i++ {
 		field, rest, more := bytes.Cut(line, c.mark)
 		if c.picks(i) {
@@ -156,6 +159,8 @@ func (c *cutter) bytes(line []byte) ([]byte, bool) {
 // other stands the output delimiter, if one is given.
 func (c *cutter) pieces(line []byte, size func([]byte) int) (out []byte, shown bool) {
 	last := 0
+	out = c.out[:0]
+	defer func() { c.out = out }()
 	for i := 1; len(line) > 0; i++ {
 		n := size(line)
 		if c.picks(i) {

@@ -30,15 +30,16 @@ type sorter struct {
 	unique, stable bool
 }
 
-// An entry is a line that is sorted, with the place of its first key.
+// An entry is a line that is sorted, with the place of its first key. The
+// beginnings of the key and of the line, as numbers, tell most lines apart.
 type entry struct {
-	line     []byte
-	from, to int32
-	number   int32 // in the input
+	line             []byte
+	from, to         int32
+	keyHead, allHead uint64
 }
 
 // entryCost is what an entry costs beside its text, with what growing takes.
-const entryCost = 64
+const entryCost = 80
 
 func sortLines(e *Env, args []string) int {
 	s, err := newSorter(args)
@@ -50,16 +51,70 @@ func sortLines(e *Env, args []string) int {
 	if e.Budget.Stopped() != nil || status != 0 {
 		return 2
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(s.compare(&a, &b), cmp.Compare(a.number, b.number)) })
-	for i := range entries {
-		if s.unique && i > 0 && s.compare(&entries[i-1], &entries[i]) == 0 {
+	s.heads(entries)
+	order := make([]int32, len(entries))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		if d := s.compare(&entries[a], &entries[b]); d != 0 {
+			return d
+		}
+		return int(a) - int(b)
+	})
+	for i, at := range order {
+		if s.unique && i > 0 && s.compare(&entries[order[i-1]], &entries[at]) == 0 {
 			continue
 		}
-		if !e.Out.line(entries[i].line) {
+		if !e.Out.line(entries[at].line) {
 			break
 		}
 	}
 	return 0
+}
+
+// heads fills in the beginnings of keys and lines, behind what all lines begin
+// with alike. Keys that are not compared byte by byte have none.
+func (s *sorter) heads(entries []entry) {
+	if len(entries) == 0 {
+		return
+	}
+	plain := len(s.keys) > 0 && !s.keys[0].numeric && !s.keys[0].fold
+	line := entries[0].line
+	same, sameKey := len(line), int(entries[0].to-entries[0].from)
+	for i := range entries {
+		e := &entries[i]
+		same = common(line[:same], e.line)
+		if plain {
+			sameKey = common(line[entries[0].from:][:sameKey], e.line[e.from:e.to])
+		}
+	}
+	for i := range entries {
+		e := &entries[i]
+		e.allHead = headOf(e.line[same:])
+		if plain {
+			e.keyHead = headOf(e.line[e.from:e.to][sameKey:])
+		}
+	}
+}
+
+func common(a, b []byte) (n int) {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// headOf gives the first 8 bytes as a number; a text that ends sooner is less
+// than or equal to any that goes on.
+func headOf(b []byte) (head uint64) {
+	for i := range 8 {
+		head <<= 8
+		if i < len(b) {
+			head |= uint64(b[i])
+		}
+	}
+	return head
 }
 
 func newSorter(args []string) (s sorter, err error) {
@@ -171,7 +226,7 @@ func (s *sorter) read(e *Env) (entries []entry, held, status int) {
 			}
 			from := len(block)
 			block = append(block, line...)
-			kept := entry{line: block[from:len(block):len(block)], number: int32(len(entries))}
+			kept := entry{line: block[from:len(block):len(block)]}
 			if len(s.keys) > 0 {
 				low, high := s.place(&s.keys[0], kept.line)
 				kept.from, kept.to = int32(low), int32(high)
@@ -185,6 +240,9 @@ func (s *sorter) read(e *Env) (entries []entry, held, status int) {
 // compare compares two lines: by the keys, then, unless lines with equal keys
 // count as equal, by all of their bytes.
 func (s *sorter) compare(a, b *entry) int {
+	if a.keyHead != b.keyHead {
+		return reversedIf(s.keys[0].reverse, cmp.Compare(a.keyHead, b.keyHead))
+	}
 	for i := range s.keys {
 		k := &s.keys[i]
 		x, y := a.line[a.from:a.to], b.line[b.from:b.to]
@@ -201,10 +259,17 @@ func (s *sorter) compare(a, b *entry) int {
 	if len(s.keys) > 0 && (s.unique || s.stable) {
 		return 0
 	}
-	if s.reverse {
-		a, b = b, a
+	if a.allHead != b.allHead {
+		return reversedIf(s.reverse, cmp.Compare(a.allHead, b.allHead))
 	}
-	return bytes.Compare(a.line, b.line)
+	return reversedIf(s.reverse, bytes.Compare(a.line, b.line))
+}
+
+func reversedIf(is bool, d int) int {
+	if is {
+		return -d
+	}
+	return d
 }
 
 func (k *key) compare(x, y []byte) (d int) {
@@ -216,10 +281,7 @@ func (k *key) compare(x, y []byte) (d int) {
 	default:
 		d = bytes.Compare(x, y)
 	}
-	if k.reverse {
-		return -d
-	}
-	return d
+	return reversedIf(k.reverse, d)
 }
 
 func compareFolded(x, y []byte) int {
