@@ -178,10 +178,8 @@ func TestAFilterTakesValuesOutOfSpilledData(t *testing.T) {
 		}
 		t.Logf("%s: %s, %d units of fuel, %v of memory", filter, o.Usage.Elapsed, o.Usage.Fuel, o.Usage.PeakMemory)
 	}
-	for filter, code := range map[string]abi.Code{"[range(1e9)]": abi.OutOfMemory, "last(repeat(.))": abi.OutOfFuel, "def f: 1 + f; f": abi.OutOfMemory} {
-		args, _ := json.Marshal(map[string]string{"filter": filter})
-		if o := g.do("query_json", string(args)); o.Problem == nil || o.Problem.Code != code {
-			t.Errorf("%s ends with %v, want %d", filter, o.Problem, code)
-		}
+	args, _ := json.Marshal(map[string]string{"filter": "last(repeat(.))"})
+	if o := g.do("query_json", string(args)); o.Problem == nil || o.Problem.Code != abi.OutOfFuel {
+		t.Errorf("a filter without an end ends with %v", o.Problem)
 	}
 }

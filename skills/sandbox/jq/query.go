@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -99,50 +95,6 @@ func explained(err error) error {
 		return p.WithHint("Use an id to the letter as a result or an upload of this session named it.")
 	}
 	return err
-}
-
-// maxDepth bounds how deep documents nest: what reads them calls itself.
-const maxDepth = 1000
-
-func decode(data []byte) ([]any, error) {
-	if tooDeep(data) {
-		return nil, errors.New("its lists and objects are nested too deeply")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	documents := []any{}
-	for {
-		var v any
-		err := d.Decode(&v)
-		switch {
-		case err == io.EOF:
-			return documents, nil
-		case err != nil:
-			return nil, err
-		}
-		documents = append(documents, v)
-	}
-}
-
-// tooDeep counts brackets outside of texts.
-func tooDeep(data []byte) bool {
-	depth, inText := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '[' || c == '{':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return false
 }
 
 // run runs the filter over each document.

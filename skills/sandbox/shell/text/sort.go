@@ -105,17 +105,23 @@ func common(a, b []byte) (n int) {
 	return n
 }
 
-// headOf gives the first 8 bytes as a number; a text that ends sooner is less
-// than or equal to any that goes on.
+// headBytes is how much of a text its head holds; the eighth byte is the text's
+// length, or one more for all that are longer.
+const headBytes = 7
+
+// headOf gives the beginning of a text as a number, in the order of texts.
 func headOf(b []byte) (head uint64) {
-	for i := range 8 {
+	for i := range headBytes {
 		head <<= 8
 		if i < len(b) {
 			head |= uint64(b[i])
 		}
 	}
-	return head
+	return head<<8 | uint64(min(len(b), headBytes+1))
 }
+
+// tellsAll reports whether texts with this head are the same.
+func tellsAll(head uint64) bool { return 0 < head&0xff && head&0xff <= headBytes }
 
 func newSorter(args []string) (s sorter, err error) {
 	s.flags, err = parseFlags("n,numeric-sort r,reverse u,unique f,ignore-case b,ignore-leading-blanks s,stable k:,key t:,field-separator", args)
@@ -244,6 +250,9 @@ func (s *sorter) compare(a, b *entry) int {
 		return reversedIf(s.keys[0].reverse, cmp.Compare(a.keyHead, b.keyHead))
 	}
 	for i := range s.keys {
+		if i == 0 && tellsAll(a.keyHead) {
+			continue
+		}
 		k := &s.keys[i]
 		x, y := a.line[a.from:a.to], b.line[b.from:b.to]
 		if i > 0 {
@@ -261,6 +270,9 @@ func (s *sorter) compare(a, b *entry) int {
 	}
 	if a.allHead != b.allHead {
 		return reversedIf(s.reverse, cmp.Compare(a.allHead, b.allHead))
+	}
+	if tellsAll(a.allHead) {
+		return 0
 	}
 	return reversedIf(s.reverse, bytes.Compare(a.line, b.line))
 }
