@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -30,8 +31,30 @@ func query(c sdk.Call, in Query) (Answer, error) {
 	return run(code, documents, in.Raw)
 }
 
+// maxOperators bounds a filter: whoever compiles it calls itself for each of its
+// parts, and the stack of a guest is not large.
+const maxOperators = 400
+
+// operators counts what filters are put together with, also where it stands in
+// a text.
+func operators(filter string) (n int) {
+	for _, c := range []byte("([{|,+-*/%<>=?.;:\\") {
+		n += strings.Count(filter, string(rune(c)))
+	}
+	for _, word := range strings.FieldsFunc(filter, func(r rune) bool { return !('a' <= r && r <= 'z') }) {
+		switch word {
+		case "if", "elif", "def", "and", "or", "as", "try", "catch", "reduce", "foreach", "label":
+			n++
+		}
+	}
+	return n
+}
+
 // compile makes a filter that reaches nothing but its document.
 func compile(filter string) (*gojq.Code, error) {
+	if n := operators(filter); n > maxOperators {
+		return nil, sdk.BadArgument("filter", "the filter has %d operators; the most is %d", n, maxOperators).WithHint("Do it in several smaller queries.")
+	}
 	parsed, err := gojq.Parse(filter)
 	if err != nil {
 		return nil, sdk.BadArgument("filter", "the filter cannot be parsed: %s", short(err.Error())).
@@ -142,10 +165,35 @@ func halted(err error) bool {
 }
 
 func written(v any, raw bool) ([]byte, error) {
+	if tooDeep(v, maxDepth) {
+		return nil, errors.New("what it gives is nested too deeply")
+	}
 	if text, ok := v.(string); ok && raw {
 		return []byte(strings.ToValidUTF8(text, "\uFFFD")), nil
 	}
 	return gojq.Marshal(v)
+}
+
+// tooDeep reports whether a value has more levels than that.
+func tooDeep(v any, levels int) bool {
+	if levels == 0 {
+		return true
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if tooDeep(item, levels-1) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, member := range v {
+			if tooDeep(member, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // failure says what went wrong, and what the document looks like.
