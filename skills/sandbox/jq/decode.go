@@ -21,9 +21,10 @@ type decoder struct {
 }
 
 // decode reads documents one after the other, strictly as RFC 8259 has them.
-// Numbers keep their digits.
+// Numbers keep their digits; bytes that are no UTF-8 become the replacement
+// character.
 func decode(data []byte) ([]any, error) {
-	d := decoder{text: strings.TrimPrefix(string(data), "\uFEFF")}
+	d := decoder{text: strings.ToValidUTF8(strings.TrimPrefix(string(data), "\uFEFF"), "\uFFFD")}
 	documents := []any{}
 	for {
 		if d.space(); d.at == len(d.text) {
@@ -184,8 +185,7 @@ func (d *decoder) digits() bool {
 	return d.at > from
 }
 
-// string reads a text. Bytes that are no UTF-8 become the replacement
-// character.
+// string reads a text.
 func (d *decoder) string() (string, error) {
 	d.at++
 	from := d.at
@@ -193,7 +193,7 @@ func (d *decoder) string() (string, error) {
 		switch c := d.text[d.at]; {
 		case c == '"':
 			d.at++
-			return strings.ToValidUTF8(d.text[from:d.at-1], "\uFFFD"), nil
+			return d.text[from : d.at-1], nil
 		case c == '\\':
 			return d.escaped(from)
 		case c < ' ':
@@ -211,7 +211,7 @@ func (d *decoder) escaped(from int) (string, error) {
 		d.at++
 		switch {
 		case c == '"':
-			return strings.ToValidUTF8(string(b), "\uFFFD"), nil
+			return string(b), nil
 		case c < ' ':
 			return "", d.bad("a text has a control character")
 		case c != '\\':

@@ -6,7 +6,7 @@
 //
 //  1. The filter is parsed and compiled; what cannot be is refused before
 //     anything is read.
-//  2. The blob is read whole, up to 16 MiB: JSON, or one JSON document after the
+//  2. The blob is read whole, up to 8 MiB: JSON, or one JSON document after the
 //     other. With slurp they are one list.
 //  3. The filter runs over each document; what it gives is written as JSON, with
 //     members sorted by name, or as text, up to a bound.

@@ -12,7 +12,7 @@ import (
 
 // Bounds of one query.
 const (
-	maxInput  = 16 << 20  // bytes of a blob, which is in memory whole
+	maxInput  = 8 << 20   // bytes of a blob, which is in memory whole; some 500 instructions a byte read it
 	maxOutput = 1 << 20   // bytes of what is given
 	maxValues = 100_000   // that are given
 	maxErrors = 300       // characters of what went wrong
