@@ -12,10 +12,6 @@ import (
 // maxScript bounds a script, in bytes; the schema counts characters.
 const maxScript = 16 << 10
 
-// maxNesting bounds how deep constructs stand in each other. The parser calls
-// itself for each, and so does the evaluator; people write a handful.
-const maxNesting = 60
-
 // maxOpenings bounds what may open a construct, in a text or not: a script of 8
 // KiB that needs more is one that nobody reads before it runs.
 const maxOpenings = 400
