@@ -48,6 +48,7 @@ type cutter struct {
 	joined   bool   // between was given
 	lone     bool   // lines without a mark are left out
 	opposite bool
+	most     int    // no field or character behind this one is picked
 	out      []byte // of the last line
 }
 
@@ -104,6 +105,12 @@ func newCutter(args []string) (c cutter, err error) {
 		c.between, c.joined = []byte(text), true
 	}
 	c.lone, c.opposite = c.has('s'), c.has(complementFlag)
+	for _, s := range c.spans {
+		c.most = max(c.most, s.to)
+	}
+	if c.opposite {
+		c.most = maxCount
+	}
 	switch {
 	case kinds != 1:
 		return c, errors.New("say what to cut by one of -f LIST (fields), -c LIST (characters) and -b LIST (bytes)")
@@ -123,25 +130,30 @@ func (c *cutter) picks(i int) bool {
 }
 
 func (c *cutter) fields(line []byte) (out []byte, shown bool) {
-	if !bytes.Contains(line, c.mark) {
+	at := bytes.Index(line, c.mark)
+	if at < 0 {
 		return line, !c.lone
 	}
+	c.out = c.out[:0]
 	some := false
-	out = c.out[:0]
-	defer func() { c.out = out }()
-	for i := 1; ; i++ {
-		field, rest, more := bytes.Cut(line, c.mark)
+	for i := 1; i <= c.most; i++ {
+		field := line
+		if at >= 0 {
+			field = line[:at]
+		}
 		if c.picks(i) {
 			if some {
-				out = append(out, c.between...)
+				c.out = append(c.out, c.between...)
 			}
-			out, some = append(out, field...), true
+			c.out, some = append(c.out, field...), true
 		}
-		if !more {
-			return out, true
+		if at < 0 {
+			break
 		}
-		line = rest
+		line = line[at+len(c.mark):]
+		at = bytes.Index(line, c.mark)
 	}
+	return c.out, true
 }
 
 func (c *cutter) characters(line []byte) ([]byte, bool) {
@@ -159,17 +171,16 @@ func (c *cutter) bytes(line []byte) ([]byte, bool) {
 // other stands the output delimiter, if one is given.
 func (c *cutter) pieces(line []byte, size func([]byte) int) (out []byte, shown bool) {
 	last := 0
-	out = c.out[:0]
-	defer func() { c.out = out }()
-	for i := 1; len(line) > 0; i++ {
+	c.out = c.out[:0]
+	for i := 1; len(line) > 0 && i <= c.most; i++ {
 		n := size(line)
 		if c.picks(i) {
 			if c.joined && last > 0 && last < i-1 {
-				out = append(out, c.between...)
+				c.out = append(c.out, c.between...)
 			}
-			out, last = append(out, line[:n]...), i
+			c.out, last = append(c.out, line[:n]...), i
 		}
 		line = line[n:]
 	}
-	return out, true
+	return c.out, true
 }

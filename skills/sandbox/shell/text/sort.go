@@ -30,12 +30,11 @@ type sorter struct {
 	unique, stable bool
 }
 
-// An entry is a line that is sorted, with the place of its first key. The
-// beginnings of the key and of the line, as numbers, tell most lines apart.
+// An entry is a line that is sorted, with the place of its first key.
 type entry struct {
-	line             []byte
-	from, to         int32
-	keyHead, allHead uint64
+	line     []byte
+	from, to int32
+	head     uint64 // what is compared now, as a number
 }
 
 // entryCost is what an entry costs beside its text, with what growing takes.
@@ -51,19 +50,9 @@ func sortLines(e *Env, args []string) int {
 	if e.Budget.Stopped() != nil || status != 0 {
 		return 2
 	}
-	s.heads(entries)
-	order := make([]int32, len(entries))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		if d := s.compare(&entries[a], &entries[b]); d != 0 {
-			return d
-		}
-		return int(a) - int(b)
-	})
+	order := s.places(entries)
 	for i, at := range order {
-		if s.unique && i > 0 && s.compare(&entries[order[i-1]], &entries[at]) == 0 {
+		if s.unique && i > 0 && s.same(&entries[order[i-1]], &entries[at]) {
 			continue
 		}
 		if !e.Out.line(entries[at].line) {
@@ -73,28 +62,101 @@ func sortLines(e *Env, args []string) int {
 	return 0
 }
 
-// heads fills in the beginnings of keys and lines, behind what all lines begin
-// with alike. Keys that are not compared byte by byte have none.
-func (s *sorter) heads(entries []entry) {
-	if len(entries) == 0 {
+// places gives the places of the entries as they are sorted: by the keys, then,
+// unless lines with equal keys count as equal, by all of their bytes.
+func (s *sorter) places(entries []entry) []int32 {
+	order := make([]int32, len(entries))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	lines := sorting{entries, func(e *entry) []byte { return e.line }, s.reverse}
+	if len(s.keys) == 0 {
+		lines.sort(order, 0, 0)
+		return order
+	}
+	if k := s.keys[0]; len(s.keys) == 1 && !k.numeric && !k.fold {
+		keys := sorting{entries, func(e *entry) []byte { return e.line[e.from:e.to] }, k.reverse}
+		keys.sort(order, 0, 0)
+	} else {
+		slices.SortFunc(order, func(a, b int32) int {
+			return cmp.Or(s.compare(&entries[a], &entries[b]), int(a)-int(b))
+		})
+	}
+	if s.unique || s.stable {
+		return order
+	}
+	for from := 0; from < len(order); {
+		to := from + 1
+		for to < len(order) && s.compare(&entries[order[from]], &entries[order[to]]) == 0 {
+			to++
+		}
+		lines.sort(order[from:to], 0, 0)
+		from = to
+	}
+	return order
+}
+
+// same reports whether two lines count as one for -u.
+func (s *sorter) same(a, b *entry) bool {
+	if len(s.keys) > 0 {
+		return s.compare(a, b) == 0
+	}
+	return bytes.Equal(a.line, b.line)
+}
+
+// A sorting sorts texts byte by byte, a few bytes at a time as one number: what
+// all of them begin with alike is passed over, and those with the same number
+// are sorted by what follows. Bytes are then looked at about once, and not once
+// for each comparison. Texts that are the same keep their order.
+type sorting struct {
+	entries []entry
+	text    func(*entry) []byte
+	reverse bool
+}
+
+// maxRounds bounds how often a sorting calls itself; behind that it compares.
+const maxRounds = 50
+
+func (s *sorting) sort(order []int32, from, rounds int) {
+	if len(order) < 2 {
 		return
 	}
-	plain := len(s.keys) > 0 && !s.keys[0].numeric && !s.keys[0].fold
-	line := entries[0].line
-	same, sameKey := len(line), int(entries[0].to-entries[0].from)
-	for i := range entries {
-		e := &entries[i]
-		same = common(line[:same], e.line)
-		if plain {
-			sameKey = common(line[entries[0].from:][:sameKey], e.line[e.from:e.to])
-		}
+	if rounds == maxRounds {
+		slices.SortFunc(order, func(a, b int32) int {
+			d := bytes.Compare(s.text(&s.entries[a])[from:], s.text(&s.entries[b])[from:])
+			return cmp.Or(reversedIf(s.reverse, d), int(a)-int(b))
+		})
+		return
 	}
-	for i := range entries {
-		e := &entries[i]
-		e.allHead = headOf(e.line[same:])
-		if plain {
-			e.keyHead = headOf(e.line[e.from:e.to][sameKey:])
+	rest := s.text(&s.entries[order[0]])[from:]
+	same := len(rest)
+	for _, at := range order[1:] {
+		same = common(rest[:same], s.text(&s.entries[at])[from:])
+	}
+	from += same
+	for _, at := range order {
+		e := &s.entries[at]
+		e.head = headOf(s.text(e)[from:])
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		x, y := s.entries[a].head, s.entries[b].head
+		switch {
+		case x == y:
+			return int(a) - int(b)
+		case x < y != s.reverse:
+			return -1
 		}
+		return 1
+	})
+	for i := 0; i < len(order); {
+		head, j := s.entries[order[i]].head, i+1
+		for j < len(order) && s.entries[order[j]].head == head {
+			j++
+		}
+		if !tellsAll(head) {
+			s.sort(order[i:j], from+headBytes, rounds+1)
+		}
+		i = j
 	}
 }
 
@@ -121,7 +183,7 @@ func headOf(b []byte) (head uint64) {
 }
 
 // tellsAll reports whether texts with this head are the same.
-func tellsAll(head uint64) bool { return 0 < head&0xff && head&0xff <= headBytes }
+func tellsAll(head uint64) bool { return head&0xff <= headBytes }
 
 func newSorter(args []string) (s sorter, err error) {
 	s.flags, err = parseFlags("n,numeric-sort r,reverse u,unique f,ignore-case b,ignore-leading-blanks s,stable k:,key t:,field-separator", args)
@@ -243,16 +305,9 @@ func (s *sorter) read(e *Env) (entries []entry, held, status int) {
 	return entries, held, status
 }
 
-// compare compares two lines: by the keys, then, unless lines with equal keys
-// count as equal, by all of their bytes.
+// compare compares two lines by the keys.
 func (s *sorter) compare(a, b *entry) int {
-	if a.keyHead != b.keyHead {
-		return reversedIf(s.keys[0].reverse, cmp.Compare(a.keyHead, b.keyHead))
-	}
 	for i := range s.keys {
-		if i == 0 && tellsAll(a.keyHead) {
-			continue
-		}
 		k := &s.keys[i]
 		x, y := a.line[a.from:a.to], b.line[b.from:b.to]
 		if i > 0 {
@@ -265,16 +320,7 @@ func (s *sorter) compare(a, b *entry) int {
 			return d
 		}
 	}
-	if len(s.keys) > 0 && (s.unique || s.stable) {
-		return 0
-	}
-	if a.allHead != b.allHead {
-		return reversedIf(s.reverse, cmp.Compare(a.allHead, b.allHead))
-	}
-	if tellsAll(a.allHead) {
-		return 0
-	}
-	return reversedIf(s.reverse, bytes.Compare(a.line, b.line))
+	return 0
 }
 
 func reversedIf(is bool, d int) int {
