@@ -33,7 +33,7 @@ func (t *turn) act(ctx context.Context) error {
 		open = open[len(group):]
 		outcomes, endless := t.ended(ctx, t.together(batch, group))
 		for i, o := range outcomes {
-			t.say(resultOf(group[i].call, o))
+			t.say(resultOf(group[i].call, o, blobReaders(t.catalog)...))
 		}
 		t.answer.Outcomes = append(t.answer.Outcomes, outcomes...)
 		t.countCalls(outcomes)
@@ -74,10 +74,12 @@ func (t *turn) ended(ctx context.Context, outcomes []host.Outcome) ([]host.Outco
 	return outcomes, nil
 }
 
-func resultOf(c model.Call, o host.Outcome) model.Message {
+// resultOf gives the message of a call's outcome. Where its data lies in a blob,
+// it says so, and by which tools parts of it are read.
+func resultOf(c model.Call, o host.Outcome, readers ...string) model.Message {
 	m := model.Message{Role: model.RoleTool, CallID: c.ID, Tool: c.Tool, OK: o.OK(), Text: window.Result(o), Approval: o.Approval}
 	if o.Blob != nil {
-		m.Blob, m.Text = o.Blob.ID, window.ResultIn(o, o.Blob.ID)
+		m.Blob, m.Text = o.Blob.ID, window.ResultIn(o, o.Blob.ID, readers...)
 	}
 	if o.Problem != nil {
 		m.Code = o.Problem.Code

@@ -77,6 +77,9 @@ func TestALaterTurnReadsAPartOfALongResult(t *testing.T) {
 		t.Fatalf("the second turn ends with %.300s", fmt.Sprint(answer.Outcomes))
 	}
 	for _, message := range m.asked[len(m.asked)-1].Messages {
+		if message.Tool == "list" && !strings.Contains(message.Text, "by its id, with read_blob_value, search_blob or read_blob]") {
+			t.Errorf("the model is not told how to read on: %q", message.Text[len(message.Text)-200:])
+		}
 		if len(message.Text) > 3*4000+200 {
 			t.Errorf("the model is shown %d bytes of %s", len(message.Text), message.Tool)
 		}

@@ -83,4 +83,11 @@ func TestAResultInABlobSaysWhere(t *testing.T) {
 	if got := ResultIn(long, "b7"); !strings.HasPrefix(got, Result(long)+"\n[all 15001 bytes of it are in blob b7;") {
 		t.Errorf("it ends in %q", got[len(got)-120:])
 	}
+	for want, readers := range map[string][]string{
+		"read parts of that by its id, offset and length]": nil, "by its id, with run_shell]": {"run_shell"}, "with query_json, run_shell or read_blob]": {"query_json", "run_shell", "read_blob"},
+	} {
+		if got := ResultIn(long, "b7", readers...); !strings.HasSuffix(got, want) {
+			t.Errorf("with %q it ends with %q", readers, got[len(got)-100:])
+		}
+	}
 }

@@ -50,13 +50,21 @@ func Shortens(o host.Outcome) bool {
 }
 
 // ResultIn is Result for an outcome whose whole data lies in a blob: behind
-// the shorter form it says where.
-func ResultIn(o host.Outcome, blob string) string {
+// the shorter form it says where, and by which tools parts of it are read.
+func ResultIn(o host.Outcome, blob string, readers ...string) string {
 	size := int64(len(o.Data))
 	if o.Blob != nil {
 		size = o.Blob.Size // Data may be cut
 	}
-	return fmt.Sprintf("%s\n[all %d bytes of it are in blob %s; read parts of that by its id, offset and length]", Result(o), size, blob)
+	how := "read parts of that by its id, offset and length"
+	if n := len(readers); n > 0 {
+		last := readers[n-1]
+		if n > 1 {
+			last = strings.Join(readers[:n-1], ", ") + " or " + last
+		}
+		how = "take what you need of that by its id, with " + last
+	}
+	return fmt.Sprintf("%s\n[all %d bytes of it are in blob %s; %s]", Result(o), size, blob, how)
 }
 
 // Short gives JSON that is too long for the model in the shape that Result
