@@ -1,0 +1,279 @@
+package factcheck
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Bounds of what is worked out from known numbers. The wider they are, the more
+// invented numbers happen to come out.
+const (
+	maxOperands = 12   // that are stated in the answer or by the user, nearest first
+	maxCount    = 10   // that a price is multiplied by
+	maxSums     = 4000 // of members of results
+	maxMembers  = 200  // of one result
+	maxDepth    = 32   // of its objects
+	maxLegs     = 8    // whose whole is a thing of its own: the items of an order, the legs of a trip
+	maxPersons  = 6    // that each pay it
+)
+
+// unbackedNumbers gives the numbers that are neither known nor follow from what
+// is known.
+func (k *index) unbackedNumbers(a *answerText) []Finding {
+	var found []Finding
+	backed := make([]bool, len(a.numbers))
+	open := 0
+	for i, m := range a.numbers {
+		if backed[i] = k.knows(m) || a.isProposal(m); !backed[i] {
+			open++
+		}
+	}
+	if open == 0 {
+		return nil
+	}
+	sums := k.sums()
+	for i, m := range a.numbers {
+		if backed[i] {
+			continue
+		}
+		if k.follows(a, backed, i) || slices.ContainsFunc(sums, func(s int64) bool { return near(s, m) }) {
+			backed[i] = true
+			continue
+		}
+		found = append(found, Finding{Kind: m.kind, Start: m.start, End: m.end, Known: k.nearest(m.value),
+			Why: fmt.Sprintf("no fact and no result of a call has the %s %s", m.kind, decimal(m.value))})
+	}
+	return found
+}
+
+// isProposal reports whether a number is only proposed, or asked about.
+func (a *answerText) isProposal(m mention) bool {
+	c := a.clauses[m.clause]
+	return c.question && isLastOf(a, m.clause) || a.proposes(m.clause, m.start)
+}
+
+// knows reports whether a number is known as it is, rounded, in cents, or as a
+// share.
+func (k *index) knows(m mention) bool {
+	v := m.value
+	if k.values[v] || m.kind == Amount && v == 0 {
+		return true
+	}
+	if m.percent {
+		rest := 100*one - v
+		return v%100 == 0 && k.values[v/100] || k.values[rest] || rest%100 == 0 && k.values[rest/100]
+	}
+	if m.kind == Amount && (k.values[v*100] || v%100 == 0 && k.values[v/100]) {
+		return true
+	}
+	if m.unit > one { // 1.2万
+		for known := range k.values {
+			if near(known, m) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(k.broken, func(known int64) bool { return near(known, m) })
+}
+
+// near reports whether a value, rounded to the digits of a number, is that.
+func near(value int64, m mention) bool {
+	d := value - m.value
+	return d == 0 || m.unit > 1 && 2*max(d, -d) <= m.unit && (m.unit != one || value%one != 0)
+}
+
+// follows reports whether a number is worked out from two others that the
+// answer states near it or the user gave: a sum, a difference, a multiple, a
+// share; or the sum of those before it; or from one of these and one of what
+// was last on the table.
+func (k *index) follows(a *answerText, backed []bool, i int) bool {
+	m := a.numbers[i]
+	stated, before := k.operands(a, backed, i)
+	for x, v := range stated {
+		for count := int64(2); count <= maxCount; count++ {
+			if near(v*count, m) || v%count == 0 && v/count == m.value {
+				return true
+			}
+		}
+		for _, other := range stated[x+1:] {
+			if near(v+other, m) || near(v-other, m) || near(other-v, m) || isProduct(v, other, m) {
+				return true
+			}
+		}
+		for _, other := range before {
+			if near(v+other, m) || near(v-other, m) || near(other-v, m) || isProduct(v, other, m) {
+				return true
+			}
+		}
+	}
+	sum := int64(0)
+	for j := i - 1; j >= 0 && i-j <= maxOperands; j-- {
+		if backed[j] && !a.numbers[j].percent {
+			if sum += a.numbers[j].value; near(sum, m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// operands gives the values that may be worked with: those that the answer
+// states and the user gives now, and those that were on the table: of the last
+// answer, and of this input's results where these are few.
+func (k *index) operands(a *answerText, backed []bool, i int) (stated, before []int64) {
+	for d := 1; d < len(a.numbers); d++ {
+		for _, j := range []int{i - d, i + d} {
+			if j >= 0 && j < len(a.numbers) && backed[j] {
+				stated = addOperand(stated, a.numbers[j].value)
+			}
+		}
+	}
+	scanNumbers(foldOnly(k.User), func(n number) {
+		if !n.inside {
+			stated = addOperand(stated, n.value)
+		}
+	})
+	if len(k.Said) > 0 {
+		last := readAnswer(k.Said[len(k.Said)-1])
+		for _, m := range last.numbers {
+			before = addOperand(before, m.value)
+		}
+	}
+	return stated, append(before, k.fresh()...)
+}
+
+// fresh gives the numbers of this input's results, none where they are many.
+func (k *index) fresh() (list []int64) {
+	for _, c := range k.Calls {
+		if !c.Now || !c.OK {
+			continue
+		}
+		scanNumbers(foldOnly(c.Result), func(n number) {
+			if !n.inside && n.value != 0 && len(list) <= maxOperands && !slices.Contains(list, n.value) {
+				list = append(list, n.value)
+			}
+		})
+	}
+	if len(list) > maxOperands {
+		return nil
+	}
+	return list
+}
+
+func addOperand(list []int64, v int64) []int64 {
+	if v == 0 || len(list) == maxOperands || slices.Contains(list, v) {
+		return list
+	}
+	return append(list, v)
+}
+
+// maxFactor bounds factors, so that no product runs over.
+const maxFactor = int64(1e7) * one
+
+// isProduct reports whether m is x times y, a share of it, what the share
+// leaves, or their quotient.
+func isProduct(x, y int64, m mention) bool {
+	if max(x, y) > maxFactor || min(x, y) < 0 {
+		return false
+	}
+	fx, fy := float64(x)/one, float64(y)/one
+	for _, v := range []float64{fx * fy, fx * fy / 100, fx * (1 - fy/100), fy * (1 - fx/100), fx / max(fy, 1e-4), fy / max(fx, 1e-4), 100 * fx / max(fy, 1e-4), 100 * fy / max(fx, 1e-4)} {
+		if v < float64(maxFactor) && near(int64(v*one+0.5), m) {
+			return true
+		}
+	}
+	return false
+}
+
+// sums gives, for each member of each result, latest first, what its values
+// come to: the legs of a trip, each for a few persons; and of long lists two
+// that stand side by side.
+func (k *index) sums() []int64 {
+	var list []int64
+	for _, r := range slices.Backward(k.results) {
+		for _, values := range members(r) {
+			sum := int64(0)
+			for i, v := range values {
+				if sum += v; i > 0 {
+					list = append(list, values[i-1]+v)
+				}
+			}
+			for count := int64(1); count <= maxPersons && len(values) <= maxLegs; count++ {
+				list = append(list, sum*count)
+			}
+			if len(list) > maxSums {
+				return list
+			}
+		}
+	}
+	return list
+}
+
+// members gives the numbers of JSON by the names of their members and of the
+// objects that those stand in, in the order of the names' first places. What is
+// not JSON gives what looks like it.
+func members(text string) [][]int64 {
+	var list [][]int64
+	places := map[string]int{}
+	var outer []string
+	key, last := "", ""
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			end := endOfString(text, i+1)
+			last, i = text[i+1:end], end
+		case c == ':':
+			key = last
+		case c == '{' && len(outer) < maxDepth:
+			outer, key = append(outer, key), ""
+		case c == '}' && len(outer) > 0:
+			key, outer = outer[len(outer)-1], outer[:len(outer)-1]
+		case isDigit(c):
+			n, ok := readDigits(text, i)
+			i = n.end - 1
+			if !ok || n.value > maxFactor || len(list) == maxMembers {
+				continue
+			}
+			name := key
+			if len(outer) > 0 {
+				name = outer[len(outer)-1] + "." + key
+			}
+			at, there := places[name]
+			if !there {
+				at = len(list)
+				places[name], list = at, append(list, nil)
+			}
+			list[at] = append(list[at], n.value)
+		}
+	}
+	return list
+}
+
+// endOfString gives the end of a JSON string that begins at i.
+func endOfString(text string, i int) int {
+	for ; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return min(i, len(text))
+}
+
+// nearest gives the known value that is next to one, for whoever reads a
+// finding.
+func (k *index) nearest(v int64) string {
+	best, at := int64(-1), int64(0)
+	for known := range k.values {
+		d := known - v
+		if d = max(d, -d); best < 0 || d < best || d == best && known < at {
+			best, at = d, known
+		}
+	}
+	if best < 0 || best > max(v, one) {
+		return ""
+	}
+	return decimal(at)
+}
+
+func decimal(v int64) string { return strconv.FormatFloat(float64(v)/one, 'f', -1, 64) }
