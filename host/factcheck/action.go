@@ -16,11 +16,13 @@ type claim struct {
 	clause     int
 	start, end int
 	done       bool     // nothing but "done"
+	past       bool     // "it was cancelled": rather told than done now
 	things     []string // ids and numbers that it is said of
 	target     *number  // what it is said to be now
 }
 
-// A doer is who is said to have done it.
+// A doer is who is said to have done it. What the user is said to have done is
+// no claim.
 type doer int
 
 const (
@@ -54,7 +56,7 @@ func (a *answerText) claimsOf(at int) []claim {
 	if hasHan(text) {
 		list = append(list, a.chineseClaims(at)...)
 	}
-	list = slices.DeleteFunc(list, func(cl claim) bool { return a.isHypothetical(at, cl.start) })
+	list = slices.DeleteFunc(list, func(cl claim) bool { return cl.by == user || a.isHypothetical(at, cl.start) })
 	for i := range list {
 		list[i].things, list[i].target = a.things(list[i])
 	}
@@ -79,7 +81,7 @@ func (a *answerText) englishClaims(at int) []claim {
 			if !ok {
 				continue
 			}
-			cl.by = by
+			cl.by, cl.past = by, isPast(words[:i])
 		}
 		list = append(list, cl)
 	}
@@ -130,13 +132,21 @@ func (a *answerText) doerOf(at int, words []word, i int, before []claim) (doer, 
 	case "been":
 		return somebody, true
 	case "is", "are":
-		return somebody, success || hasAdverb(words[j+1:i]) || isYours(words[:j])
+		return somebody, success || hasAdverb(words[j+1:i]) || isYours(words[:j]) && english(words[i].text)&(cancels|removes|pays) != 0
 	case "and", "then", "or":
 		if len(before) > 0 && before[len(before)-1].clause == at {
 			return before[len(before)-1].by, true
 		}
 	}
 	return somebody, success
+}
+
+// isPast reports whether was or were stands right before a verb.
+func isPast(words []word) bool {
+	for len(words) > 0 && isAdverb(words[len(words)-1].text) {
+		words = words[:len(words)-1]
+	}
+	return len(words) > 0 && (words[len(words)-1].text == "was" || words[len(words)-1].text == "were")
 }
 
 func isLabel(a *answerText, c clause) bool { return strings.Contains(a.in(c), ":") }
@@ -326,7 +336,7 @@ func isListLine(line string) bool {
 func (k *index) refutes(a *answerText, cl claim) string {
 	writes := k.writes(func(c Call) bool { return true })
 	now := slices.DeleteFunc(slices.Clone(writes), func(c Call) bool { return !c.Now })
-	if cl.by == user && k.has(cl.verb) || k.isAboutText(a, cl) {
+	if k.isAboutText(a, cl) {
 		return ""
 	}
 	fits := slices.ContainsFunc(now, func(c Call) bool { return k.fits(c, cl) })
@@ -506,7 +516,13 @@ func (k *index) lastWrite() string {
 // by the airline, shipped by the shop.
 func (k *index) reported(cl claim) bool {
 	for _, r := range k.results {
-		if containsAny(strings.ToLower(r), statesOf(cl)...) {
+		r = strings.ToLower(r)
+		for _, state := range statesOf(cl) {
+			if hasWord(r, state) && !strings.Contains(r, state+"_") {
+				return true
+			}
+		}
+		if cl.past && cl.class&(creates|changes|pays) != 0 && containsAny(r, "created", "reserv", "order", "payment", "updated") {
 			return true
 		}
 	}
@@ -518,7 +534,7 @@ func (k *index) reported(cl claim) bool {
 func (k *index) toldByUser(cl claim) bool {
 	words := (&answerText{folded: folded{text: k.heard}}).words(clause{end: len(k.heard)})
 	for i, w := range words {
-		if i > 0 && english(w.text) == cl.class && english(w.text) != 0 {
+		if i > 0 && english(w.text) == cl.class {
 			switch words[i-1].text {
 			case "was", "were", "been", "got", "already":
 				return true
@@ -538,15 +554,15 @@ func statesOf(cl claim) []string {
 	case cancels:
 		return append(list, "cancelled", "canceled", "取消")
 	case creates, creates | changes:
-		return append(list, "created", "booked", "reserv", "order", "已订", "下单")
+		return append(list, "created", "booked", "confirmed", "placed", "已订", "已下单")
 	case sends:
 		return append(list, "shipped", "sent", "delivered", "issued", "发货", "已发")
 	case pays:
-		return append(list, "paid", "payment", "refunded", "charged", "已付", "退款")
+		return append(list, "paid", "refunded", "charged", "已付", "已退款")
 	case switches, switches | removes, switches | creates:
-		return append(list, "active", "published", "on_sale", "offline", "上架", "下架")
+		return append(list, "active", "published", "on_sale", "offline", "closed", "上架", "下架")
 	case anything:
-		return append(list, "completed", "landed", "done", "完成")
+		return append(list, "completed", "processed", "done", "confirmed", "完成")
 	}
 	return list
 }

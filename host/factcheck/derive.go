@@ -102,7 +102,7 @@ func (k *index) follows(a *answerText, backed []bool, i int) bool {
 			}
 		}
 		for _, other := range before {
-			if near(v+other, m) || near(v-other, m) || near(other-v, m) || isProduct(v, other, m) {
+			if near(v+other, m) || near(v-other, m) || near(other-v, m) || isShare(v, other, m) {
 				return true
 			}
 		}
@@ -171,19 +171,30 @@ func addOperand(list []int64, v int64) []int64 {
 // maxFactor bounds factors, so that no product runs over.
 const maxFactor = int64(1e7) * one
 
-// isProduct reports whether m is x times y, a share of it, what the share
-// leaves, or their quotient.
+// isProduct reports whether m is x times y, their quotient, or a share.
 func isProduct(x, y int64, m mention) bool {
 	if max(x, y) > maxFactor || min(x, y) < 0 {
 		return false
 	}
 	fx, fy := float64(x)/one, float64(y)/one
-	for _, v := range []float64{fx * fy, fx * fy / 100, fx * (1 - fy/100), fy * (1 - fx/100), fx / max(fy, 1e-4), fy / max(fx, 1e-4), 100 * fx / max(fy, 1e-4), 100 * fy / max(fx, 1e-4)} {
-		if v < float64(maxFactor) && near(int64(v*one+0.5), m) {
-			return true
-		}
+	return isShare(x, y, m) || isNear(fx*fy, m) || isNear(fx/max(fy, 1e-4), m) || isNear(fy/max(fx, 1e-4), m)
+}
+
+// isShare reports whether m is a share of x or y by the other one, what that
+// leaves, or the share that one is of the other.
+func isShare(x, y int64, m mention) bool {
+	if max(x, y) > maxFactor || min(x, y) <= 0 {
+		return false
 	}
-	return false
+	fx, fy := float64(x)/one, float64(y)/one
+	if m.percent {
+		return isNear(100*fx/fy, m) || isNear(100*fy/fx, m) || isNear(100*(1-fx/fy), m) || isNear(100*(1-fy/fx), m)
+	}
+	return isNear(fx*fy/100, m) || isNear(fx*(1-fy/100), m) || isNear(fy*(1-fx/100), m)
+}
+
+func isNear(v float64, m mention) bool {
+	return v >= 0 && v < float64(maxFactor) && near(int64(v*one+0.5), m)
 }
 
 // sums gives, for each member of each result, latest first, what its values

@@ -162,3 +162,48 @@ func TestSensitivity(t *testing.T) {
 	}
 	t.Logf("%d of %d", caught, planted)
 }
+
+func TestActionSensitivity(t *testing.T) {
+	policy, tools := told(t)
+	told, stopped := 0, 0
+	for _, run := range recordedRuns(t) {
+		_, before := checkRun(run, policy, tools)
+		_ = before
+		copyRun := run
+		copyRun.Messages = slices.Clone(run.Messages)
+		writes := map[string]bool{}
+		for _, m := range run.Messages {
+			for _, c := range m.ToolCalls {
+				for _, tool := range tools {
+					if tool.Name == c.Function.Name && tool.Effect == abi.Write {
+						writes[c.ID] = true
+					}
+				}
+			}
+		}
+		failed := "Error: it was not done"
+		var after []string
+		for i, m := range copyRun.Messages {
+			if m.Role == "tool" && writes[m.ToolCallID] && !strings.HasPrefix(m.Text(), "Error") {
+				copyRun.Messages[i].Content = &failed
+				if i+1 < len(copyRun.Messages) && strings.Contains(copyRun.Messages[i+1].Text(), "success") {
+					after = append(after, copyRun.Messages[i+1].Text())
+				}
+			}
+		}
+		_, found := checkRun(copyRun, policy, tools)
+		for _, text := range after {
+			told++
+			hit := false
+			for _, f := range found {
+				hit = hit || f.answer == text && f.Kind == factcheck.Action
+			}
+			if hit {
+				stopped++
+			} else {
+				t.Logf("%s %.200s", run.name, text)
+			}
+		}
+	}
+	t.Logf("%d of %d", stopped, told)
+}
