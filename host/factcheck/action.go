@@ -1,12 +1,12 @@
 package factcheck
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/sluicehq/sluice/abi"
 )
+
+// maxClaims bounds the claims of an answer that are looked into.
+const maxClaims = 100
 
 // A claim says that something was done.
 type claim struct {
@@ -17,6 +17,7 @@ type claim struct {
 	start, end int
 	done       bool     // nothing but "done"
 	past       bool     // "it was cancelled": rather told than done now
+	success    bool     // "successfully", 成功
 	things     []string // ids and numbers that it is said of
 	target     *number  // what it is said to be now
 }
@@ -31,31 +32,18 @@ const (
 	user                  // "you have cancelled it"
 )
 
-// unbackedActions gives the claims of actions that no call bears out.
-func (k *index) unbackedActions(a *answerText) []Finding {
-	var found []Finding
+// findClaims finds the claims of all clauses.
+func (a *answerText) findClaims() {
 	for at, c := range a.clauses {
-		if c.question && isLastOf(a, at) {
-			continue
-		}
-		for _, cl := range a.claimsOf(at) {
-			if why := k.refutes(a, cl); why != "" {
-				found = append(found, Finding{Kind: Action, Start: c.start, End: c.end, Why: why, Known: k.lastWrite()})
-				break
-			}
+		if len(a.claims) < maxClaims && !(c.question && isLastOf(a, at)) {
+			a.claims = append(a.claims, a.claimsOf(at)...)
 		}
 	}
-	return found
 }
 
 // claimsOf gives the claims of a clause that are not hypothetical.
 func (a *answerText) claimsOf(at int) []claim {
-	var list []claim
-	text := a.in(a.clauses[at])
-	list = a.englishClaims(at)
-	if hasHan(text) {
-		list = append(list, a.chineseClaims(at)...)
-	}
+	list := append(a.englishClaims(at), a.chineseClaims(at)...)
 	list = slices.DeleteFunc(list, func(cl claim) bool { return cl.by == user || a.isHypothetical(at, cl.start) })
 	for i := range list {
 		list[i].things, list[i].target = a.things(list[i])
@@ -65,7 +53,7 @@ func (a *answerText) claimsOf(at int) []claim {
 
 // englishClaims finds verbs of completion with what makes them one before them.
 func (a *answerText) englishClaims(at int) []claim {
-	words := a.words(a.clauses[at])
+	words := a.clauses[at].words
 	var list []claim
 	for i, w := range words {
 		cl := claim{class: english(w.text), verb: w.text, clause: at, start: w.start, end: w.end}
@@ -81,7 +69,7 @@ func (a *answerText) englishClaims(at int) []claim {
 			if !ok {
 				continue
 			}
-			cl.by, cl.past = by, isPast(words[:i])
+			cl.by, cl.past, cl.success = by, isPast(words[:i]), strings.Contains(a.in(a.clauses[at]), "successfully")
 		}
 		list = append(list, cl)
 	}
@@ -181,83 +169,12 @@ func isAdverb(w string) bool {
 	return false
 }
 
-// chineseClaims finds verbs with a mark of completion.
-func (a *answerText) chineseClaims(at int) []claim {
-	c := a.clauses[at]
-	text := otherWords().Replace(a.in(c))
-	if !containsAny(text, "已", "了", "好", "成功", "完成", "完毕", "成", "搞定", "刚") || isQuestionZH(text) {
-		return nil
-	}
-	var list []claim
-	taken := 0
-	for _, v := range chineseVerbs() {
-		if i := strings.Index(text, v.text); i >= 0 && isComplete(text, i, i+len(v.text), false) {
-			list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), clause: at, start: c.start + i, end: c.start + i + len(v.text)})
-			taken++
-		}
-	}
-	if taken > 0 {
-		return list
-	}
-	for _, v := range shortVerbs() {
-		for from := 0; ; {
-			i := strings.Index(text[from:], v.text)
-			if i < 0 {
-				break
-			}
-			i += from
-			from = i + len(v.text)
-			if isComplete(text, i, from, true) {
-				list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), clause: at, start: c.start + i, end: c.start + from})
-				break
-			}
-		}
-	}
-	return list
-}
-
-func isQuestionZH(text string) bool {
-	return endsAny(text, "吗", "么", "呢", "没", "没有") || containsAny(text, "了吗", "了没", "是不是")
-}
-
-// isComplete reports whether the verb at text[i:end] is said to be done.
-func isComplete(text string, i, end int, short bool) bool {
-	after := strings.TrimLeft(text[end:], " ")
-	before := text[:i]
-	if startsAny(after, "了", "好了", "好啦", "完了", "掉了", "成功", "完成", "完毕", "到位", "出去了", "过了", "妥了", "回来了") {
-		return true
-	}
-	done := containsAny(before, "已", "刚刚", "刚才", "刚帮", "刚给", "成功")
-	if !short {
-		return done || text[i:end] == "搞定" || endsAny(text, "了", "啦", "完成", "完毕", "成功") && !startsAny(after, "的")
-	}
-	moved := startsAny(after, "到", "成", "为", "至", "给", "回", "出", "好", "完", "入", "上", "下") || after == "" || !startsAny(after, "的") && hasHanStart(after)
-	if done {
-		return moved && !startsAny(after, "的")
-	}
-	return startsAny(after, "到", "成", "为", "至", "给") && endsAny(text, "了", "啦")
-}
-
-func hasHanStart(text string) bool { return text != "" && text[0] >= 0xE3 }
-
-// doerZH says whose doing the words before a Chinese verb make it.
-func doerZH(text string, i int) doer {
-	before := text[:i]
-	switch {
-	case containsAny(before, "我", "帮您", "为您", "给您", "替您", "帮你", "为你", "给你", "把"):
-		return assistant
-	case strings.HasPrefix(before, "您") || strings.HasPrefix(before, "你") && !strings.Contains(before, "的"):
-		return user
-	}
-	return somebody
-}
-
 // things gives what a claim is said of: the ids and bare numbers of its clause,
 // and those of the list that follows a colon.
 func (a *answerText) things(cl claim) (list []string, target *number) {
 	c := a.clauses[cl.clause]
-	for _, id := range a.ids(c) {
-		if !a.isAside(c, cl, id.start) {
+	for _, id := range a.ids {
+		if id.clause == cl.clause && !a.isAside(c, cl, id.start) {
 			list = append(list, id.text)
 		}
 	}
@@ -289,7 +206,10 @@ func (a *answerText) isAside(c clause, cl claim, place int) bool {
 	if place > cl.end {
 		from = cl.end
 	}
-	for _, w := range a.words(clause{start: from, end: place}) {
+	for _, w := range c.words {
+		if w.start < from || w.start >= place {
+			continue
+		}
 		switch w.text {
 		case "for", "as", "because", "due", "since", "caused", "regarding", "about", "by", "after", "instead":
 			return true
@@ -312,7 +232,7 @@ const maxListed = 40
 // listed gives the ids at the head of each line of the list behind a clause.
 func (a *answerText) listed(at int) (list []string) {
 	line := a.clauses[at].line
-	for _, c := range a.clauses[at+1 : min(at+1+maxListed, len(a.clauses))] {
+	for i, c := range a.clauses[at+1 : min(at+1+maxListed, len(a.clauses))] {
 		if c.line == line {
 			continue
 		}
@@ -320,8 +240,8 @@ func (a *answerText) listed(at int) (list []string) {
 			break
 		}
 		line = c.line
-		if ids := a.ids(c); len(ids) > 0 {
-			list = append(list, ids[0].text)
+		if id := slices.IndexFunc(a.ids, func(id token) bool { return id.clause == at+1+i }); id >= 0 {
+			list = append(list, a.ids[id].text)
 		}
 	}
 	return list
@@ -330,261 +250,4 @@ func (a *answerText) listed(at int) (list []string) {
 func isListLine(line string) bool {
 	line = strings.TrimLeft(line, " ")
 	return startsAny(line, "-", "*", "•", "·") || line != "" && isDigit(line[0])
-}
-
-// refutes says why no call bears a claim out; empty if one does.
-func (k *index) refutes(a *answerText, cl claim) string {
-	writes := k.writes(func(c Call) bool { return true })
-	now := slices.DeleteFunc(slices.Clone(writes), func(c Call) bool { return !c.Now })
-	if k.isAboutText(a, cl) {
-		return ""
-	}
-	fits := slices.ContainsFunc(now, func(c Call) bool { return k.fits(c, cl) })
-	switch {
-	case fits:
-		return k.missing(cl, writes)
-	case cl.done && k.servedByRead():
-		return ""
-	case k.fitsEarlier(a, cl, writes):
-		return ""
-	case cl.by != assistant && (k.reported(cl) || k.toldByUser(cl)):
-		return ""
-	}
-	if len(now) > 0 {
-		return fmt.Sprintf("no call that succeeded for this input did this (%s); only these did: %s", cl.class, toolsOf(now))
-	}
-	if failed := k.unfinished(); failed != "" {
-		return "no call has done this: " + failed + " did not succeed or waits for a person"
-	}
-	return fmt.Sprintf("no call that succeeded for this input did this (%s)", cl.class)
-}
-
-// writes gives the calls that changed something, by the tools' effects. A tool
-// that is not known may have.
-func (k *index) writes(keep func(Call) bool) (list []Call) {
-	for _, c := range k.Calls {
-		if c.OK && !k.isRead(c.Tool) && keep(c) {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-func (k *index) isRead(tool string) bool { return k.tool(tool).Effect == abi.Read }
-
-func (k *index) tool(name string) Tool {
-	for _, t := range k.Tools {
-		if t.Name == name {
-			return t
-		}
-	}
-	return Tool{Name: name}
-}
-
-// fits reports whether a call may be what a claim tells of.
-func (k *index) fits(c Call, cl claim) bool {
-	t := k.tool(c.Tool)
-	if cl.class&(implied(toolClass(t.Name+" "+t.Summary))|anything) != 0 {
-		return true
-	}
-	return len(cl.things) > 0 && touches(c, cl.things)
-}
-
-func touches(c Call, things []string) bool {
-	text := foldOnly(c.Args + "\n" + c.Result)
-	return !slices.ContainsFunc(things, func(thing string) bool {
-		return !hasWord(text, thing) && !hasWord(strings.ToLower(text), strings.ToLower(thing))
-	})
-}
-
-// missing says what of a claim the calls do not show.
-func (k *index) missing(cl claim, writes []Call) string {
-	var text strings.Builder
-	for _, c := range writes {
-		text.WriteString(c.Args + "\n" + c.Result + "\n")
-	}
-	all := foldOnly(text.String())
-	for _, thing := range cl.things {
-		if !hasWord(all, thing) && !hasWord(strings.ToLower(all), strings.ToLower(thing)) {
-			return fmt.Sprintf("no call that succeeded names %s; those that did: %s", thing, toolsOf(writes))
-		}
-	}
-	if cl.target != nil && !hasNumber(all, *cl.target) {
-		return fmt.Sprintf("no call that succeeded has the value %s", decimal(cl.target.value))
-	}
-	return ""
-}
-
-func hasNumber(text string, want number) bool {
-	found := false
-	m := mention{number: want, kind: Amount}
-	scanNumbers(text, func(n number) {
-		found = found || near(n.value, m) || n.value == want.value*100 || n.value*100 == want.value
-	})
-	return found
-}
-
-// fitsEarlier reports whether a write for an earlier input is what a claim
-// tells of again: it must show all that the claim names, or else all that the
-// user names now.
-func (k *index) fitsEarlier(a *answerText, cl claim, writes []Call) bool {
-	things := cl.things
-	if len(things) == 0 && cl.target == nil {
-		things = thingsOfUser(foldOnly(k.User))
-	}
-	for _, c := range writes {
-		if k.fits(c, cl) && touches(c, things) && (cl.target == nil || hasNumber(foldOnly(c.Args+"\n"+c.Result), *cl.target)) {
-			return true
-		}
-	}
-	return false
-}
-
-func thingsOfUser(text string) (list []string) {
-	u := &answerText{folded: folded{text: text}}
-	u.split()
-	for _, c := range u.clauses {
-		for _, id := range u.ids(c) {
-			list = append(list, id.text)
-		}
-	}
-	scanNumbers(text, func(n number) {
-		if !n.inside && !n.han {
-			list = append(list, text[n.start:n.end])
-		}
-	})
-	return list
-}
-
-// servedByRead: where the user asked for something to be looked up or written,
-// "done" says that this is the answer.
-func (k *index) servedByRead() bool {
-	if k.unfinished() != "" {
-		return false
-	}
-	for _, t := range k.Tools {
-		if t.Effect != abi.Read && k.asksFor(toolClass(t.Name)) {
-			return false
-		}
-	}
-	return true
-}
-
-// asksFor reports whether the user's words ask for an action of a class.
-func (k *index) asksFor(c class) bool {
-	user := strings.ToLower(k.User)
-	for _, row := range toolWords() {
-		if row.class&c != 0 && containsAny(user, row.words...) {
-			return true
-		}
-	}
-	return false
-}
-
-// unfinished gives the tools whose writes for this input did not succeed.
-func (k *index) unfinished() string {
-	var list []Call
-	for _, c := range k.Calls {
-		if c.Now && !c.OK && !k.isRead(c.Tool) {
-			list = append(list, c)
-		}
-	}
-	return toolsOf(list)
-}
-
-func toolsOf(calls []Call) string {
-	var names []string
-	for _, c := range calls {
-		if !slices.Contains(names, c.Tool) {
-			names = append(names, c.Tool)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// lastWrite tells the last call that changed something.
-func (k *index) lastWrite() string {
-	writes := k.writes(func(Call) bool { return true })
-	if len(writes) == 0 {
-		return ""
-	}
-	last := writes[len(writes)-1]
-	return shorten(last.Tool+" "+last.Args, maxSpanBytes)
-}
-
-// reported reports whether a result says of something that it is so: cancelled
-// by the airline, shipped by the shop.
-func (k *index) reported(cl claim) bool {
-	for _, r := range k.results {
-		r = strings.ToLower(r)
-		for _, state := range statesOf(cl) {
-			if hasWord(r, state) && !strings.Contains(r, state+"_") {
-				return true
-			}
-		}
-		if cl.past && cl.class&(creates|changes|pays) != 0 && containsAny(r, "created", "reserv", "order", "payment", "updated") {
-			return true
-		}
-	}
-	return false
-}
-
-// toldByUser reports whether the user said that something is so, and not only
-// that it is to be.
-func (k *index) toldByUser(cl claim) bool {
-	words := (&answerText{folded: folded{text: k.heard}}).words(clause{end: len(k.heard)})
-	for i, w := range words {
-		if i > 0 && english(w.text) == cl.class {
-			switch words[i-1].text {
-			case "was", "were", "been", "got", "already":
-				return true
-			}
-		}
-	}
-	return strings.Contains(k.heard, "已经"+cl.verb) || strings.Contains(k.heard, "被"+cl.verb)
-}
-
-// statesOf gives the words by which a result tells what a claim tells.
-func statesOf(cl claim) []string {
-	list := []string{cl.verb}
-	if len(cl.verb) == len("改") {
-		list = []string{"已" + cl.verb}
-	}
-	switch cl.class {
-	case cancels:
-		return append(list, "cancelled", "canceled", "取消")
-	case creates, creates | changes:
-		return append(list, "created", "booked", "confirmed", "placed", "已订", "已下单")
-	case sends:
-		return append(list, "shipped", "sent", "delivered", "issued", "发货", "已发")
-	case pays:
-		return append(list, "paid", "refunded", "charged", "已付", "已退款")
-	case switches, switches | removes, switches | creates:
-		return append(list, "active", "published", "on_sale", "offline", "closed", "上架", "下架")
-	case anything:
-		return append(list, "completed", "processed", "done", "confirmed", "完成")
-	}
-	return list
-}
-
-// isAboutText reports whether a claim is about words that the answer itself
-// gives, such as a draft, and that no tool that changes something speaks of.
-func (k *index) isAboutText(a *answerText, cl claim) bool {
-	if cl.class&(creates|changes|anything|removes) == 0 || len(cl.things) > 0 || cl.target != nil {
-		return false
-	}
-	text := strings.ToLower(a.in(a.clauses[cl.clause]))
-	for _, noun := range []string{"draft", "summary", "outline", "translation", "table", "paragraph", "wording", "sentence", "script", "list of", "version", "example", "text", "plan",
-		"文案", "草稿", "总结", "摘要", "话术", "译文", "表格", "措辞", "提纲", "脚本", "方案", "一段", "一版", "整理"} {
-		if strings.Contains(text, noun) && !k.toolsSpeakOf(noun) {
-			return true
-		}
-	}
-	return false
-}
-
-func (k *index) toolsSpeakOf(noun string) bool {
-	return slices.ContainsFunc(k.Tools, func(t Tool) bool {
-		return t.Effect != abi.Read && strings.Contains(strings.ToLower(t.Name+" "+t.Summary), noun)
-	})
 }

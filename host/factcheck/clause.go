@@ -9,8 +9,14 @@ import (
 // An answerText is an answer, folded and parted.
 type answerText struct {
 	folded
+	low     string // the folded text in lower case, byte for byte
 	clauses []clause
+	words   []word // of all clauses
+
 	numbers []mention // that claim something
+	ids     []token
+	names   []token
+	claims  []claim
 }
 
 // A clause is a piece of a sentence.
@@ -21,6 +27,7 @@ type clause struct {
 	follows    bool // on another clause of the same sentence
 	ends       byte // what ends it: ':' where a list may follow
 	line       int
+	words      []word // of Latin letters
 }
 
 // A word is one word of Latin letters, in lower case.
@@ -29,13 +36,47 @@ type word struct {
 	start, end int
 }
 
+// A token is an id or a name, as it is written, in a clause.
+type token struct {
+	word
+	clause int
+}
+
 // readAnswer folds an answer and parts it into clauses.
 func readAnswer(answer string) *answerText {
 	answer = cutText(answer, MaxAnswerBytes)
-	a := &answerText{folded: fold(answer)}
-	a.split()
+	a := parted(fold(answer))
 	a.findNumbers()
+	a.findIDs()
+	a.findNames()
+	a.findClaims()
 	return a
+}
+
+// parted parts a folded text into clauses and words.
+func parted(text folded) *answerText {
+	a := &answerText{folded: text, low: lower(text.text)}
+	a.split()
+	for i := range a.clauses {
+		a.clauses[i].words = a.wordsIn(a.clauses[i].start, a.clauses[i].end)
+	}
+	return a
+}
+
+// lower gives a text with Latin letters in lower case: as many bytes, and fast.
+func lower(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c >= 'A' && c <= 'Z' {
+			b := []byte(text)
+			for ; i < len(b); i++ {
+				if c := b[i]; c >= 'A' && c <= 'Z' {
+					b[i] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return text
 }
 
 // cutText cuts a text at a character.
@@ -49,9 +90,10 @@ func cutText(text string, most int) string {
 	return text[:most]
 }
 
-// claims reports whether there is anything to be proved, in a way that costs
-// less than the proof.
-func (a *answerText) claims() bool { return len(a.clauses) > 0 }
+// claimsNothing reports whether there is nothing to be proved.
+func (a *answerText) claimsNothing() bool {
+	return len(a.numbers) == 0 && len(a.ids) == 0 && len(a.names) == 0 && len(a.claims) == 0
+}
 
 // split parts the text at marks that end a sentence or a part of one.
 func (a *answerText) split() {
@@ -132,20 +174,21 @@ func (a *answerText) endsSentence(i int) bool {
 
 func (a *answerText) in(c clause) string { return a.text[c.start:c.end] }
 
-// words gives a clause's words of Latin letters, with their apostrophes.
-func (a *answerText) words(c clause) []word {
-	var list []word
-	for i := c.start; i < c.end; i++ {
+// wordsIn gives the words of Latin letters of a piece of the text, with their
+// apostrophes.
+func (a *answerText) wordsIn(start, end int) []word {
+	from := len(a.words)
+	for i := start; i < end; i++ {
 		if !isLetter(a.text[i]) {
 			continue
 		}
-		from := i
-		for i < c.end && (isLetter(a.text[i]) || isDigit(a.text[i]) || a.text[i] == '_' || a.text[i] == '\'' || a.text[i] == '-') {
+		begin := i
+		for i < end && (isWord(a.text[i]) || a.text[i] == '\'' || a.text[i] == '-') {
 			i++
 		}
-		list = append(list, word{strings.ToLower(a.text[from:i]), from, i})
+		a.words = append(a.words, word{a.low[begin:i], begin, i})
 	}
-	return list
+	return a.words[from:len(a.words):len(a.words)]
 }
 
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

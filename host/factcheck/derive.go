@@ -33,8 +33,9 @@ func (k *index) unbackedNumbers(a *answerText) []Finding {
 		return nil
 	}
 	sums := k.sums()
+	k.setTable()
 	for i, m := range a.numbers {
-		if backed[i] {
+		if backed[i] || len(found) == MaxFindings {
 			continue
 		}
 		if k.follows(a, backed, i) || slices.ContainsFunc(sums, func(s int64) bool { return near(s, m) }) {
@@ -57,14 +58,14 @@ func (a *answerText) isProposal(m mention) bool {
 // share.
 func (k *index) knows(m mention) bool {
 	v := m.value
-	if k.values[v] || m.kind == Amount && v == 0 {
+	if k.hasValue(v) || m.kind == Amount && v == 0 {
 		return true
 	}
 	if m.percent {
 		rest := 100*one - v
-		return v%100 == 0 && k.values[v/100] || k.values[rest] || rest%100 == 0 && k.values[rest/100]
+		return v%100 == 0 && k.hasValue(v/100) || k.hasValue(rest) || rest%100 == 0 && k.hasValue(rest/100)
 	}
-	if m.kind == Amount && (k.values[v*100] || v%100 == 0 && k.values[v/100]) {
+	if m.kind == Amount && (k.hasValue(v*100) || v%100 == 0 && k.hasValue(v/100)) {
 		return true
 	}
 	if m.unit > one { // 1.2万
@@ -89,7 +90,7 @@ func near(value int64, m mention) bool {
 // was last on the table.
 func (k *index) follows(a *answerText, backed []bool, i int) bool {
 	m := a.numbers[i]
-	stated, before := k.operands(a, backed, i)
+	stated := k.operands(a, backed, i)
 	for x, v := range stated {
 		for count := int64(2); count <= maxCount; count++ {
 			if near(v*count, m) || v%count == 0 && v/count == m.value {
@@ -101,7 +102,7 @@ func (k *index) follows(a *answerText, backed []bool, i int) bool {
 				return true
 			}
 		}
-		for _, other := range before {
+		for _, other := range k.table {
 			if near(v+other, m) || near(v-other, m) || near(other-v, m) || isShare(v, other, m) {
 				return true
 			}
@@ -118,11 +119,10 @@ func (k *index) follows(a *answerText, backed []bool, i int) bool {
 	return false
 }
 
-// operands gives the values that may be worked with: those that the answer
-// states and the user gives now, and those that were on the table: of the last
-// answer, and of this input's results where these are few.
-func (k *index) operands(a *answerText, backed []bool, i int) (stated, before []int64) {
-	for d := 1; d < len(a.numbers); d++ {
+// operands gives the values that may be worked with, nearest first: those that
+// the answer states and the user gives now.
+func (k *index) operands(a *answerText, backed []bool, i int) (stated []int64) {
+	for d := 1; d < len(a.numbers) && len(stated) < maxOperands; d++ {
 		for _, j := range []int{i - d, i + d} {
 			if j >= 0 && j < len(a.numbers) && backed[j] {
 				stated = addOperand(stated, a.numbers[j].value)
@@ -134,31 +134,32 @@ func (k *index) operands(a *answerText, backed []bool, i int) (stated, before []
 			stated = addOperand(stated, n.value)
 		}
 	})
+	return stated
+}
+
+// setTable notes what was last on the table: the numbers of the last answer,
+// and those of this input's results where they are few.
+func (k *index) setTable() {
 	if len(k.Said) > 0 {
 		last := readAnswer(k.Said[len(k.Said)-1])
 		for _, m := range last.numbers {
-			before = addOperand(before, m.value)
+			k.table = addOperand(k.table, m.value)
 		}
 	}
-	return stated, append(before, k.fresh()...)
-}
-
-// fresh gives the numbers of this input's results, none where they are many.
-func (k *index) fresh() (list []int64) {
-	for _, c := range k.Calls {
+	var fresh []int64
+	for i, c := range k.Calls {
 		if !c.Now || !c.OK {
 			continue
 		}
-		scanNumbers(foldOnly(c.Result), func(n number) {
-			if !n.inside && n.value != 0 && len(list) <= maxOperands && !slices.Contains(list, n.value) {
-				list = append(list, n.value)
+		scanNumbers(k.results[i], func(n number) {
+			if !n.inside && n.value != 0 && len(fresh) <= maxOperands && !slices.Contains(fresh, n.value) {
+				fresh = append(fresh, n.value)
 			}
 		})
 	}
-	if len(list) > maxOperands {
-		return nil
+	if len(fresh) <= maxOperands {
+		k.table = append(k.table, fresh...)
 	}
-	return list
 }
 
 func addOperand(list []int64, v int64) []int64 {
@@ -202,8 +203,11 @@ func isNear(v float64, m mention) bool {
 // that stand side by side.
 func (k *index) sums() []int64 {
 	var list []int64
-	for _, r := range slices.Backward(k.results) {
-		for _, values := range members(r) {
+	for i, c := range slices.Backward(k.Calls) {
+		if !c.OK {
+			continue
+		}
+		for _, values := range members(k.results[i]) {
 			sum := int64(0)
 			for i, v := range values {
 				if sum += v; i > 0 {
@@ -269,22 +273,6 @@ func endOfString(text string, i int) int {
 		}
 	}
 	return min(i, len(text))
-}
-
-// nearest gives the known value that is next to one, for whoever reads a
-// finding.
-func (k *index) nearest(v int64) string {
-	best, at := int64(-1), int64(0)
-	for known := range k.values {
-		d := known - v
-		if d = max(d, -d); best < 0 || d < best || d == best && known < at {
-			best, at = d, known
-		}
-	}
-	if best < 0 || best > max(v, one) {
-		return ""
-	}
-	return decimal(at)
 }
 
 func decimal(v int64) string { return strconv.FormatFloat(float64(v)/one, 'f', -1, 64) }

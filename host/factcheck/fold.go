@@ -40,13 +40,21 @@ func foldOnly(text string) string {
 		return text
 	}
 	var b strings.Builder
+	foldInto(&b, text)
+	return b.String()
+}
+
+func foldInto(b *strings.Builder, text string) {
+	if !needsFold(text) {
+		b.WriteString(text)
+		return
+	}
 	b.Grow(len(text))
 	for _, r := range text {
 		if r = plain(r); r != gone {
 			b.WriteRune(r)
 		}
 	}
-	return b.String()
 }
 
 // place gives where a piece of the folded text stood.

@@ -8,36 +8,37 @@ import (
 // unbackedIDs gives the ids that stand nowhere in what is known.
 func (k *index) unbackedIDs(a *answerText) []Finding {
 	var found []Finding
-	for at, c := range a.clauses {
-		for _, id := range a.ids(c) {
-			if k.has(id.text) || k.hasParts(id.text) || a.proposes(at, id.start) {
-				continue
-			}
-			found = append(found, Finding{Kind: ID, Start: id.start, End: id.end, Known: k.likeID(id.text),
-				Why: fmt.Sprintf("no fact and no result of a call has the id %s", id.text)})
+	for _, id := range a.ids {
+		if len(found) == MaxFindings || k.has(id.text) || k.hasParts(id.text) || a.proposes(id.clause, id.start) {
+			continue
 		}
+		found = append(found, Finding{Kind: ID, Start: id.start, End: id.end, Known: k.likeID(id.text),
+			Why: fmt.Sprintf("no fact and no result of a call has the id %s", shorten(id.text, maxSpanBytes))})
 	}
 	return found
 }
 
-// ids gives the tokens of a clause that are ids: capitals and digits together,
-// names with digits, long numbers, and what is called an id.
-func (a *answerText) ids(c clause) []word {
-	var list []word
-	for i := c.start; i < c.end; i++ {
-		if !isAlnum(a.text[i]) {
-			continue
-		}
-		from := i
-		for i < c.end && (isWord(a.text[i]) || a.text[i] == '-' && i+1 < c.end && isAlnum(a.text[i+1])) {
-			i++
-		}
-		token := a.text[from:i]
-		if isID(token) || len(token) >= 3 && isCalledID(a.text[c.start:from]) && hasDigitOrIsUpper(token) {
-			list = append(list, word{token, from, i})
+// maxTokens bounds the ids and the names of an answer that are looked up.
+const maxTokens = 500
+
+// findIDs finds the tokens that are ids: capitals and digits together, names
+// with digits, long numbers, and what is called an id.
+func (a *answerText) findIDs() {
+	for at, c := range a.clauses {
+		for i := c.start; i < c.end && len(a.ids) < maxTokens; i++ {
+			if !isAlnum(a.text[i]) {
+				continue
+			}
+			from := i
+			for i < c.end && (isWord(a.text[i]) || a.text[i] == '-' && i+1 < c.end && isAlnum(a.text[i+1])) {
+				i++
+			}
+			text := a.text[from:i]
+			if isID(text) || len(text) >= 3 && hasDigitOrIsUpper(text) && isCalledID(a.low[c.start:from]) {
+				a.ids = append(a.ids, token{word{text, from, i}, at})
+			}
 		}
 	}
-	return list
 }
 
 // isID goes by the form of a token alone.
@@ -76,8 +77,8 @@ func isCommonName(token string) bool {
 
 // isCalledID reports whether the words before a token call it an id.
 func isCalledID(before string) bool {
-	before = strings.TrimRight(before, " *`:\"“「#is号为")
-	before = strings.ToLower(before[max(0, len(before)-nearBytes):])
+	before = strings.TrimRight(before, " *`:\"“「#号为")
+	before = strings.TrimSuffix(before, " is")
 	return endsAny(before, " id", "reservation", "order", "sku", "coupon", "voucher", "tracking number", "订单", "编", "单", "券码", "流水") && before != "in order"
 }
 
@@ -93,7 +94,7 @@ func (k *index) hasParts(id string) bool {
 		i--
 	}
 	if len(id)-i < minIDDigits || i > 0 && id[i-1] != '_' && id[i-1] != '-' {
-		return len(id) >= minIDDigits && i == 0 && strings.Contains(k.lower(), "_"+id)
+		return len(id) >= minIDDigits && i == 0 && strings.Contains(k.low, "_"+id)
 	}
 	return k.has(strings.NewReplacer("_", " ", "-", " ").Replace(id))
 }
@@ -101,17 +102,15 @@ func (k *index) hasParts(id string) bool {
 // likeID gives a known id that differs in its end only.
 func (k *index) likeID(id string) string {
 	for cut := len(id) - 1; cut >= 3 && cut >= len(id)-3; cut-- {
-		for _, text := range k.all {
-			i := strings.Index(text, id[:cut])
-			if i < 0 || i > 0 && isAlnum(text[i-1]) {
-				continue
-			}
-			end := i
-			for end < len(text) && isWord(text[end]) && end-i < 2*len(id) {
-				end++
-			}
-			return text[i:end]
+		i := strings.Index(k.text, id[:cut])
+		if i < 0 || i > 0 && isAlnum(k.text[i-1]) {
+			continue
 		}
+		end := i
+		for end < len(k.text) && isWord(k.text[end]) && end-i < 2*len(id) {
+			end++
+		}
+		return k.text[i:end]
 	}
 	return ""
 }

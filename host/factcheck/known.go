@@ -1,51 +1,66 @@
 package factcheck
 
 import (
+	"maps"
+	"slices"
 	"strings"
 )
 
 // An index is what is known, folded, with its numbers.
 type index struct {
 	Known
-	heard   string   // all that the user said
-	results []string // of calls that ended well, in the order of the calls
-	all     []string // every text of Known but Said
-	low     string   // all, in lower case; made when it is needed
-	values  map[int64]bool
-	broken  []int64 // the values that have decimals
+	text      string   // all but Said
+	low       string   // the same in lower case, byte for byte
+	heard     string   // all that the user said
+	callTexts []string // of each call, the arguments and the result, in lower case
+	results   []string // of each call, the result alone
+	values    map[int64]struct{}
+	broken    []int64 // the values that have decimals
+	sorted    []int64 // the values in order; made when one is looked for
+	table     []int64 // numbers that were last on the table; see setTable
 }
 
 func newIndex(known Known) *index {
-	k := &index{Known: known, values: map[int64]bool{}}
+	k := &index{Known: known, values: make(map[int64]struct{}, 1024)}
+	var all strings.Builder
 	left := MaxKnownBytes
-	keep := func(text string) string {
-		text = foldOnly(cutText(text, left))
+	keep := func(text string) (from int) {
+		text = cutText(text, left)
 		left -= len(text)
-		k.all = append(k.all, text)
-		k.learn(text)
-		return text
+		from = all.Len()
+		foldInto(&all, text)
+		all.WriteByte('\n')
+		return from
 	}
-	k.heard = keep(known.User)
+	keep(known.User)
 	for _, text := range known.Heard {
-		k.heard += "\n" + keep(text)
+		keep(text)
 	}
+	heard := all.Len()
+	places := make([]int, 0, 2*len(known.Calls)+1)
 	for _, c := range known.Calls {
-		keep(c.Args)
-		if result := keep(c.Result); c.OK {
-			k.results = append(k.results, result)
-		}
+		places = append(places, keep(c.Args), keep(c.Result))
 	}
+	places = append(places, all.Len())
 	for _, text := range known.Texts {
 		keep(text)
 	}
 	for _, t := range known.Tools {
-		keep(t.Name + " " + t.Summary)
+		keep(t.Name)
+		keep(t.Summary)
 	}
+	k.text = all.String()
+	k.low = lower(k.text)
+	k.heard = k.text[:heard]
+	for i := range known.Calls {
+		k.callTexts = append(k.callTexts, k.low[places[2*i]:places[2*i+2]])
+		k.results = append(k.results, k.low[places[2*i+1]:places[2*i+2]])
+	}
+	k.learn(k.text)
 	for _, text := range known.Said {
-		if text = cutText(text, left); text != "" {
-			left -= len(text)
-			k.learn(foldOnly(text))
-		}
+		text = cutText(text, left)
+		left -= len(text)
+		k.learn(foldOnly(text))
 	}
 	return k
 }
@@ -57,11 +72,8 @@ func (k *index) learn(text string) {
 		if n.inside && n.end-n.start < minIDDigits {
 			return
 		}
-		if k.values[n.value] {
-			return
-		}
-		k.values[n.value] = true
-		if n.value%one != 0 {
+		size := len(k.values)
+		if k.values[n.value] = struct{}{}; len(k.values) > size && n.value%one != 0 {
 			k.broken = append(k.broken, n.value)
 		}
 	})
@@ -70,31 +82,42 @@ func (k *index) learn(text string) {
 // minIDDigits is how many digits of an id are told without the rest of it.
 const minIDDigits = 4
 
-// lower gives all of what is known in lower case.
-func (k *index) lower() string {
-	if k.low == "" {
-		k.low = strings.ToLower(strings.Join(k.all, "\n")) + "\n"
-	}
-	return k.low
+func (k *index) hasValue(v int64) bool {
+	_, ok := k.values[v]
+	return ok
 }
+
+// nearest gives the known value that is next to one, for whoever reads a
+// finding; none that is far from it.
+func (k *index) nearest(v int64) string {
+	if k.sorted == nil {
+		k.sorted = slices.Sorted(maps.Keys(k.values))
+	}
+	at, _ := slices.BinarySearch(k.sorted, v)
+	best := int64(-1)
+	for _, known := range k.sorted[max(0, at-1):min(len(k.sorted), at+1)] {
+		if best < 0 || distance(known, v) < distance(best, v) {
+			best = known
+		}
+	}
+	if best < 0 || distance(best, v) > max(v, one) {
+		return ""
+	}
+	return decimal(best)
+}
+
+func distance(a, b int64) int64 { return max(a-b, b-a) }
 
 // has reports whether a text stands in what is known as a whole word, however
 // it is written.
-func (k *index) has(text string) bool {
-	for _, known := range k.all {
-		if hasWord(known, text) {
-			return true
-		}
-	}
-	return hasWord(k.lower(), strings.ToLower(text))
-}
+func (k *index) has(text string) bool { return hasWord(k.low, lower(text)) }
 
 // hasWord reports whether word stands in text and no letter or digit beside it.
 func hasWord(text, word string) bool {
-	for from := 0; ; {
+	for from := 0; word != ""; {
 		i := strings.Index(text[from:], word)
 		if i < 0 {
-			return false
+			break
 		}
 		i += from
 		end := i + len(word)
@@ -103,6 +126,7 @@ func hasWord(text, word string) bool {
 		}
 		from = i + 1
 	}
+	return false
 }
 
 func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }

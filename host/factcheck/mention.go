@@ -12,6 +12,9 @@ type mention struct {
 	clause  int
 }
 
+// maxMentions bounds the numbers of an answer that are looked into.
+const maxMentions = 500
+
 // findNumbers finds the numbers that stand for money, shares, stocks and prices.
 func (a *answerText) findNumbers() {
 	at := 0
@@ -20,6 +23,9 @@ func (a *answerText) findNumbers() {
 			at++
 		}
 		if len(a.clauses) == 0 || n.start < a.clauses[at].start {
+			return
+		}
+		if len(a.numbers) == maxMentions {
 			return
 		}
 		if m, ok := a.mention(n, at); ok {
@@ -91,7 +97,7 @@ func (a *answerText) isAboutStock(before, after string, at int) bool {
 	if before == "" && at > 0 && a.clauses[at].follows && a.clauses[at-1].ends == ':' {
 		near = a.in(a.clauses[at-1]) // "Available seats: 12"
 	}
-	near = strings.ToLower(near[max(0, len(near)-nearBytes):])
+	near = lower(near[max(0, len(near)-nearBytes):])
 	return containsAny(near, "库存", "剩", "余量", "现货", "存量", "stock", "available", "remaining", "inventory", "left ")
 }
 
@@ -99,7 +105,7 @@ func (a *answerText) isAboutStock(before, after string, at int) bool {
 const nearBytes = 36
 
 func isAboutPrice(before string) bool {
-	near := strings.ToLower(before[max(0, len(before)-nearBytes):])
+	near := lower(before[max(0, len(before)-nearBytes):])
 	return containsAny(near, "价", "卖", "售", "price", "costs", "cost is", "fare")
 }
 

@@ -29,7 +29,7 @@ func withholds(word string) bool {
 func (a *answerText) isHypothetical(at, place int) bool {
 	for i := at; i >= 0 && a.clauses[i].sentence == a.clauses[at].sentence; i-- {
 		c := a.clauses[i]
-		for _, w := range a.words(c) {
+		for _, w := range c.words {
 			if w.start < place && (governs(w.text) && !isOpening(a, w) || i == at && withholds(w.text)) {
 				return true
 			}
@@ -43,8 +43,7 @@ func (a *answerText) isHypothetical(at, place int) bool {
 
 // isOpening: "After reviewing your booking, I've changed it" is no condition.
 func isOpening(a *answerText, w word) bool {
-	rest := a.text[w.end:]
-	next, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	next, _, _ := strings.Cut(strings.TrimSpace(a.low[w.end:]), " ")
 	return strings.HasSuffix(next, "ing") && (w.text == "after" || w.text == "before" || w.text == "when")
 }
 
@@ -55,11 +54,17 @@ func conditionZH(text string) bool {
 
 // denialZH reports whether Chinese words deny, plan or wish what follows them.
 func denialZH(text string) bool {
-	text = strings.NewReplacer("不过", "", "不错", "", "会员", "", "社会", "", "机会", "", "功能", "", "智能", "", "能量", "", "未来", "", "要求", "", "主要", "", "重要", "", "特别", "", "级别", "", "类别", "",
-		"分别", "", "别的", "", "不仅", "", "不但", "", "不久前", "", "没问题", "", "不客气", "").Replace(text)
-	return containsAny(text, "没", "未", "不", "别", "无法", "失败", "将会", "即将", "将于", "将在", "将被", "会", "能", "可以", "想", "准备", "马上", "立即", "需要", "请", "应该", "建议", "打算", "稍后",
-		"正在", "尝试", "要", "等", "待", "尚", "曾", "怎么", "如何", "为什么", "计划", "预计", "拟")
+	if !hasHan(text) {
+		return false
+	}
+	return containsAny(denialLookalikes.Replace(text), "没", "未", "不", "别", "无法", "失败", "将会", "即将", "将于", "将在", "将被", "会", "能", "可以", "想", "准备", "马上", "立即", "需要", "请", "应该",
+		"建议", "打算", "稍后", "正在", "尝试", "要", "等", "待", "尚", "曾", "怎么", "如何", "为什么", "计划", "预计", "拟")
 }
+
+// denialLookalikes takes out words that hold a character of a denial and deny
+// nothing.
+var denialLookalikes = strings.NewReplacer("不过", "", "不错", "", "会员", "", "社会", "", "机会", "", "功能", "", "智能", "", "能量", "", "未来", "", "要求", "", "主要", "", "重要", "",
+	"特别", "", "级别", "", "类别", "", "分别", "", "别的", "", "不仅", "", "不但", "", "不久前", "", "没问题", "", "不客气", "")
 
 // proposes reports whether words before a place in its sentence make it a
 // proposal or an example.
@@ -69,7 +74,7 @@ func (a *answerText) proposes(at, place int) bool {
 	for first > 0 && a.clauses[first-1].sentence == c.sentence {
 		first--
 	}
-	text := strings.ToLower(a.text[a.clauses[first].start:max(place, a.clauses[first].start)])
+	text := a.low[a.clauses[first].start:max(place, a.clauses[first].start)]
 	return containsAny(text, "suggest", "recommend", "for example", "for instance", "e.g.", "such as", "suppose", "imagine", "hypothetical", "would you like", "do you want", "how about",
 		"建议", "例如", "比如", "假设", "譬如", "假如", "要不要", "是否", "举例", "不妨")
 }

@@ -2,54 +2,65 @@ package factcheck
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // unbackedNames gives the names that stand nowhere in what is known.
 func (k *index) unbackedNames(a *answerText) []Finding {
 	var found []Finding
-	for at := range a.clauses {
-		for _, name := range a.names(at) {
-			if k.hasName(name.text) || a.proposes(at, name.start) {
-				continue
-			}
-			found = append(found, Finding{Kind: Name, Start: name.start, End: name.end,
-				Why: fmt.Sprintf("no fact and no result of a call has the name %s", shorten(name.text, maxSpanBytes))})
+	for _, name := range a.names {
+		if len(found) == MaxFindings || k.hasName(name.text) || a.proposes(name.clause, name.start) {
+			continue
 		}
+		found = append(found, Finding{Kind: Name, Start: name.start, End: name.end,
+			Why: fmt.Sprintf("no fact and no result of a call has the name %s", shorten(name.text, maxSpanBytes))})
 	}
 	return found
+}
+
+// findNames finds quoted names that are said to be something's, and capitalised
+// ones behind a word such as passenger.
+func (a *answerText) findNames() {
+	for at, c := range a.clauses {
+		if len(a.names) < maxTokens && !(c.question && isLastOf(a, at)) {
+			a.quoted(at)
+			a.people(at)
+		}
+	}
 }
 
 // maxNameBytes bounds a name; what is longer in quotes is a quotation.
 const maxNameBytes = 90
 
-// names gives the quoted names of a clause that are said to be something's, and
-// the capitalised ones behind a word such as passenger.
-func (a *answerText) names(at int) []word {
+// quoted finds the quoted names of a clause.
+func (a *answerText) quoted(at int) {
 	c := a.clauses[at]
-	if c.question && isLastOf(a, at) {
-		return nil
-	}
-	var list []word
-	for _, pair := range [][2]string{{"「", "」"}, {"『", "』"}, {"《", "》"}, {"“", "”"}, {`"`, `"`}} {
-		for from := c.start; ; {
-			i := strings.Index(a.text[from:c.end], pair[0])
-			if i < 0 {
+	for _, pair := range [...][2]string{{"「", "」"}, {"『", "』"}, {"《", "》"}, {"“", "”"}, {`"`, `"`}} {
+		for rest := c.start; ; {
+			before, inside, after, ok := between(a.text[c.start:c.end], rest-c.start, pair)
+			if !ok {
 				break
 			}
-			start := from + i + len(pair[0])
-			j := strings.Index(a.text[start:c.end], pair[1])
-			if j < 0 {
-				break
-			}
-			end := start + j
-			from = end + len(pair[1])
-			if end > start && end-start <= maxNameBytes && isNamed(a.text[c.start:start-len(pair[0])], a.text[from:c.end]) {
-				list = append(list, word{a.text[start:end], start, end})
+			start := c.start + len(before) + len(pair[0])
+			end := start + len(inside)
+			rest = end + len(pair[1])
+			if inside != "" && len(inside) <= maxNameBytes && isNamed(before, after) {
+				a.names = append(a.names, token{word{inside, start, end}, at})
 			}
 		}
 	}
-	return append(list, a.people(at)...)
+}
+
+// between parts a text at the first pair of marks from a place on.
+func between(text string, from int, pair [2]string) (before, inside, after string, ok bool) {
+	i := strings.Index(text[from:], pair[0])
+	if i < 0 {
+		return "", "", "", false
+	}
+	before = text[:from+i]
+	inside, after, ok = strings.Cut(text[from+i+len(pair[0]):], pair[1])
+	return before, inside, after, ok
 }
 
 // isNamed reports whether what stands about a quotation makes it a name of
@@ -61,24 +72,20 @@ func isNamed(before, after string) bool {
 		startsAny(after, "已", "现在", "目前", "的价格", "的库存", "的订单", "库存", "售价", "现价", "卖", "还有", "还剩", "has ", "is now", "costs", "is priced", "is in stock", "was ")
 }
 
-// people gives capitalised names of two or three words behind what says that
+// people finds capitalised names of two or three words behind what says that
 // they are somebody's.
-func (a *answerText) people(at int) []word {
+func (a *answerText) people(at int) {
 	c := a.clauses[at]
-	text := a.in(c)
-	labelled := at > 0 && a.clauses[at-1].sentence == c.sentence && a.clauses[at-1].ends == ':' && isPersonWord(strings.ToLower(a.in(a.clauses[at-1])))
-	var list []word
-	for i := 0; i < len(text); i++ {
-		if text[i] < 'A' || text[i] > 'Z' || i > 0 && isWord(text[i-1]) {
+	labelled := c.follows && a.clauses[at-1].ends == ':' && isPersonWord(a.low[a.clauses[at-1].start:a.clauses[at-1].end])
+	for _, w := range c.words {
+		if len(a.names) > 0 && w.start < a.names[len(a.names)-1].end || a.text[w.start] < 'A' || a.text[w.start] > 'Z' {
 			continue
 		}
-		end, words := capitalised(text, i)
-		if words >= 2 && words <= 3 && (labelled && i == 0 || isPersonWord(strings.ToLower(strings.TrimRight(text[:i], " *:")))) {
-			list = append(list, word{text[i:end], c.start + i, c.start + end})
+		end, words := capitalised(a.text[:c.end], w.start)
+		if words >= 2 && words <= 3 && (labelled && w.start == c.start || isPersonWord(strings.TrimRight(a.low[c.start:w.start], " *:"))) {
+			a.names = append(a.names, token{word{a.text[w.start:end], w.start, end}, at})
 		}
-		i = end
 	}
-	return list
 }
 
 // capitalised gives the end of the capitalised words from i on, and how many
@@ -104,16 +111,9 @@ func isPersonWord(before string) bool {
 
 // hasName reports whether a name is known: as it is, or all its words.
 func (k *index) hasName(name string) bool {
-	if strings.Contains(k.lower(), strings.ToLower(name)) {
+	name = lower(name)
+	if strings.Contains(k.low, name) {
 		return true
 	}
-	if hasHan(name) {
-		return false
-	}
-	for _, part := range strings.Fields(name) {
-		if !hasWord(k.lower(), strings.ToLower(part)) {
-			return false
-		}
-	}
-	return true
+	return !hasHan(name) && !slices.ContainsFunc(strings.Fields(name), func(part string) bool { return !hasWord(k.low, part) })
 }

@@ -80,11 +80,11 @@ func shortVerbs() [17]chineseVerb {
 	}
 }
 
-// otherWords are words that hold a short verb and mean something else.
-func otherWords() *strings.Replacer {
-	return strings.NewReplacer("发现", "  ", "发生", "  ", "出发", "  ", "开发", "  ", "沙发", "  ", "头发", "  ", "建议", "  ", "设备", "  ", "设计", "  ", "更加", "  ", "参加", "  ",
-		"调查", "  ", "关于", "  ", "有关", "  ", "相关", "  ", "关注", "  ", "无关", "  ", "海关", "  ", "强调", "  ", "空调", "  ", "转化", "  ", "发票", "  ", "发挥", "  ", "办法", "  ", "加油", "  ", "添加", "添加")
-}
+// otherWords blanks words that hold a short verb and mean something else.
+var otherWords = strings.NewReplacer("发现", blank, "发生", blank, "出发", blank, "开发", blank, "沙发", blank, "头发", blank, "建议", blank, "设备", blank, "设计", blank, "更加", blank, "参加", blank,
+	"调查", blank, "关于", blank, "有关", blank, "相关", blank, "关注", blank, "无关", blank, "海关", blank, "强调", blank, "空调", blank, "转化", blank, "发票", blank, "发挥", blank, "办法", blank, "加油", blank)
+
+const blank = "      " // as long as two characters
 
 // toolClass says what a tool does by its name and summary; anything if they do
 // not tell.

@@ -1,0 +1,77 @@
+package factcheck
+
+import "strings"
+
+// chineseClaims finds verbs with a mark of completion.
+func (a *answerText) chineseClaims(at int) []claim {
+	c := a.clauses[at]
+	if !containsAny(a.in(c), "已", "了", "好", "成", "完", "搞定", "刚") {
+		return nil
+	}
+	text := otherWords.Replace(a.in(c))
+	if !containsAny(text, "已", "了", "好", "成功", "完成", "完毕", "成", "搞定", "刚") || isQuestionZH(text) {
+		return nil
+	}
+	var list []claim
+	taken := 0
+	for _, v := range chineseVerbs() {
+		if i := strings.Index(text, v.text); i >= 0 && isComplete(text, i, i+len(v.text), false) {
+			list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), clause: at, start: c.start + i, end: c.start + i + len(v.text)})
+			taken++
+		}
+	}
+	if taken > 0 {
+		return list
+	}
+	for _, v := range shortVerbs() {
+		for from := 0; ; {
+			i := strings.Index(text[from:], v.text)
+			if i < 0 {
+				break
+			}
+			i += from
+			from = i + len(v.text)
+			if isComplete(text, i, from, true) {
+				list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), clause: at, start: c.start + i, end: c.start + from})
+				break
+			}
+		}
+	}
+	return list
+}
+
+func isQuestionZH(text string) bool {
+	return endsAny(text, "吗", "么", "呢", "没", "没有") || containsAny(text, "了吗", "了没", "是不是")
+}
+
+// isComplete reports whether the verb at text[i:end] is said to be done.
+func isComplete(text string, i, end int, short bool) bool {
+	after := strings.TrimLeft(text[end:], " ")
+	before := text[:i]
+	if startsAny(after, "了", "好了", "好啦", "完了", "掉了", "成功", "完成", "完毕", "到位", "出去了", "过了", "妥了", "回来了") {
+		return true
+	}
+	done := containsAny(before, "已", "刚刚", "刚才", "刚帮", "刚给", "成功")
+	if !short {
+		return done || text[i:end] == "搞定" || endsAny(text, "了", "啦", "完成", "完毕", "成功") && !startsAny(after, "的")
+	}
+	moved := startsAny(after, "到", "成", "为", "至", "给", "回", "出", "好", "完", "入", "上", "下") || after == "" || !startsAny(after, "的") && hasHanStart(after)
+	if done {
+		return moved && !startsAny(after, "的")
+	}
+	return startsAny(after, "到", "成", "为", "至", "给") && endsAny(text, "了", "啦")
+}
+
+func hasHanStart(text string) bool { return text != "" && text[0] >= 0xE3 }
+
+// doerZH says whose doing the words before a Chinese verb make it.
+func doerZH(text string, i int) doer {
+	before := text[:i]
+	switch {
+	case containsAny(before, "我", "帮您", "为您", "给您", "替您", "帮你", "为你", "给你", "把"):
+		return assistant
+	case strings.HasPrefix(before, "您") || strings.HasPrefix(before, "你") && !strings.Contains(before, "的"):
+		return user
+	}
+	return somebody
+}
