@@ -55,13 +55,17 @@ func readAnswer(answer string) *answerText {
 
 // parted parts a folded text into clauses and words.
 func parted(text folded) *answerText {
-	a := &answerText{folded: text, low: lower(text.text)}
+	a := &answerText{folded: text, low: lower(text.text), words: make([]word, 0, len(text.text)/meanWord)}
 	a.split()
 	for i := range a.clauses {
 		a.clauses[i].words = a.wordsIn(a.clauses[i].start, a.clauses[i].end)
 	}
 	return a
 }
+
+// meanWord is about as long as a word with its space, so that the list of words
+// seldom grows.
+const meanWord = 5
 
 // lower gives a text with Latin letters in lower case: as many bytes, and fast.
 func lower(text string) string {
@@ -160,16 +164,23 @@ func (a *answerText) endsSentence(i int) bool {
 	if i+1 < len(a.text) && !strings.ContainsRune(" \n\t*\"')”", rune(a.text[i+1])) && a.text[i+1] < 0x80 {
 		return false
 	}
-	line := strings.TrimLeft(a.text[strings.LastIndexByte(a.text[:i], '\n')+1:i], " *")
-	if line != "" && strings.Trim(line, "0123456789") == "" {
+	if i > 0 && isDigit(a.text[i-1]) && isFirstNumber(a.text[:i]) {
 		return false
 	}
-	for _, short := range []string{"e.g", "i.e", "No", "Mr", "Ms", "Mrs", "Dr", "approx", "vs", "St"} {
+	for _, short := range [...]string{"e.g", "i.e", "No", "Mr", "Ms", "Mrs", "Dr", "approx", "vs", "St"} {
 		if strings.HasSuffix(a.text[:i], short) && !letterBefore(a.text, i-len(short)) {
 			return false
 		}
 	}
 	return true
+}
+
+// isFirstNumber reports whether nothing but one short number stands on the last
+// line of a text.
+func isFirstNumber(text string) bool {
+	rest := strings.TrimRight(text[max(0, len(text)-nearBytes):], "0123456789")
+	rest = strings.TrimRight(rest, " *")
+	return rest == "" || rest[len(rest)-1] == '\n'
 }
 
 func (a *answerText) in(c clause) string { return a.text[c.start:c.end] }

@@ -68,14 +68,7 @@ func (k *index) knows(m mention) bool {
 	if m.kind == Amount && (k.hasValue(v*100) || v%100 == 0 && k.hasValue(v/100)) {
 		return true
 	}
-	if m.unit > one { // 1.2万
-		for known := range k.values {
-			if near(known, m) {
-				return true
-			}
-		}
-	}
-	return slices.ContainsFunc(k.broken, func(known int64) bool { return near(known, m) })
+	return k.hasNear(m)
 }
 
 // near reports whether a value, rounded to the digits of a number, is that.

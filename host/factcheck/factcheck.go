@@ -71,7 +71,7 @@ func Check(answer string, known Known) []Finding {
 	if said.claimsNothing() {
 		return nil
 	}
-	k := newIndex(known)
+	k := newIndex(known, len(said.numbers) > 0)
 	found := slices.Concat(k.unbackedActions(said), k.unbackedNumbers(said), k.unbackedIDs(said), k.unbackedNames(said))
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 	found = found[:min(len(found), MaxFindings)]

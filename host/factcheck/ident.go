@@ -83,7 +83,12 @@ func isCalledID(before string) bool {
 }
 
 func hasDigitOrIsUpper(token string) bool {
-	return strings.ContainsAny(token, "0123456789") && (len(token) > 3 || isLetter(token[0])) || len(token) >= 5 && token == strings.ToUpper(token)
+	digit, lower := false, false
+	for i := range len(token) {
+		digit = digit || isDigit(token[i])
+		lower = lower || token[i] >= 'a' && token[i] <= 'z'
+	}
+	return digit && (len(token) > 3 || isLetter(token[0])) || !lower && len(token) >= 5
 }
 
 // hasParts reports whether an id is one that is known written otherwise: with

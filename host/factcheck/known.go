@@ -1,7 +1,6 @@
 package factcheck
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -14,15 +13,16 @@ type index struct {
 	heard     string   // all that the user said
 	callTexts []string // of each call, the arguments and the result, in lower case
 	results   []string // of each call, the result alone
-	values    map[int64]struct{}
-	broken    []int64 // the values that have decimals
-	sorted    []int64 // the values in order; made when one is looked for
-	table     []int64 // numbers that were last on the table; see setTable
+	values    []int64  // the numbers of all of it and of Said, in order
+	table     []int64  // numbers that were last on the table; see setTable
 }
 
-func newIndex(known Known) *index {
-	k := &index{Known: known, values: make(map[int64]struct{}, 1024)}
+// newIndex folds what is known. Its numbers are read only if some are to be
+// looked up.
+func newIndex(known Known, numbers bool) *index {
+	k := &index{Known: known}
 	var all strings.Builder
+	all.Grow(known.size())
 	left := MaxKnownBytes
 	keep := func(text string) (from int) {
 		text = cutText(text, left)
@@ -56,13 +56,31 @@ func newIndex(known Known) *index {
 		k.callTexts = append(k.callTexts, k.low[places[2*i]:places[2*i+2]])
 		k.results = append(k.results, k.low[places[2*i+1]:places[2*i+2]])
 	}
-	k.learn(k.text)
-	for _, text := range known.Said {
-		text = cutText(text, left)
-		left -= len(text)
-		k.learn(foldOnly(text))
+	if numbers {
+		k.learn(k.text)
+		for _, text := range known.Said {
+			text = cutText(text, left)
+			left -= len(text)
+			k.learn(foldOnly(text))
+		}
+		slices.Sort(k.values)
 	}
 	return k
+}
+
+// size is how many bytes are kept, or a few more.
+func (k Known) size() int {
+	n := len(k.User) + 1
+	for _, text := range slices.Concat(k.Heard, k.Texts) {
+		n += len(text) + 1
+	}
+	for _, c := range k.Calls {
+		n += len(c.Args) + len(c.Result) + 2
+	}
+	for _, t := range k.Tools {
+		n += len(t.Name) + len(t.Summary) + 2
+	}
+	return min(n, MaxKnownBytes)
 }
 
 // learn takes in the numbers of a text. Of a date, a time and an id they are
@@ -72,10 +90,7 @@ func (k *index) learn(text string) {
 		if n.inside && n.end-n.start < minIDDigits {
 			return
 		}
-		size := len(k.values)
-		if k.values[n.value] = struct{}{}; len(k.values) > size && n.value%one != 0 {
-			k.broken = append(k.broken, n.value)
-		}
+		k.values = append(k.values, n.value)
 	})
 }
 
@@ -83,19 +98,28 @@ func (k *index) learn(text string) {
 const minIDDigits = 4
 
 func (k *index) hasValue(v int64) bool {
-	_, ok := k.values[v]
+	_, ok := slices.BinarySearch(k.values, v)
 	return ok
+}
+
+// hasNear reports whether a known value, rounded to the digits of a number, is
+// that.
+func (k *index) hasNear(m mention) bool {
+	at, _ := slices.BinarySearch(k.values, m.value-m.unit/2)
+	for ; at < len(k.values) && k.values[at] <= m.value+m.unit/2; at++ {
+		if near(k.values[at], m) {
+			return true
+		}
+	}
+	return false
 }
 
 // nearest gives the known value that is next to one, for whoever reads a
 // finding; none that is far from it.
 func (k *index) nearest(v int64) string {
-	if k.sorted == nil {
-		k.sorted = slices.Sorted(maps.Keys(k.values))
-	}
-	at, _ := slices.BinarySearch(k.sorted, v)
+	at, _ := slices.BinarySearch(k.values, v)
 	best := int64(-1)
-	for _, known := range k.sorted[max(0, at-1):min(len(k.sorted), at+1)] {
+	for _, known := range k.values[max(0, at-1):min(len(k.values), at+1)] {
 		if best < 0 || distance(known, v) < distance(best, v) {
 			best = known
 		}

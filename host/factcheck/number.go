@@ -33,6 +33,8 @@ func scanNumbers(text string, yield func(number)) {
 				yield(n)
 			}
 			i = n.end
+		case c >= 0xE3 && c <= 0xE9 && !beginsHan(text, i):
+			i += 3
 		case c >= 0xE3 && c <= 0xE9:
 			n, ok := readHan(text, i)
 			if ok {
@@ -43,6 +45,22 @@ func scanNumbers(text string, yield func(number)) {
 			i++
 		}
 	}
+}
+
+// beginsHan tells most characters from Chinese numerals by two bytes.
+func beginsHan(text string, i int) bool {
+	if i+2 >= len(text) {
+		return false
+	}
+	switch text[i] {
+	case 0xE4:
+		return text[i+1] >= 0xB8 && text[i+1] <= 0xBA
+	case 0xE5:
+		return text[i+1] == 0x85 || text[i+1] == 0x8D || text[i+1] == 0x9B
+	case 0xE7:
+		return text[i+1] == 0x99
+	}
+	return text[i] == 0xE3 && text[i+1] == 0x80 || text[i] == 0xE9 && text[i+1] == 0x9B
 }
 
 // readDigits reads the number whose first digit is at i.

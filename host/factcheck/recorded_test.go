@@ -120,90 +120,119 @@ func checkRun(run recordedRun, policy string, tools []factcheck.Tool) (answers i
 	return answers, found
 }
 
-func TestLook(t *testing.T) {
+// judged are the findings in the recordings, with what a person says of each.
+// Half of the conversations, those of even tasks, were looked at while the rules
+// were made.
+var judged = map[string]string{
+	`2.0 amount "2,210"`: "rightly stopped: nothing comes to that price, and the conversation failed",
+}
+
+// TestRecordedAnswersAreNotStopped: of 699 answers of a real model the check
+// stops none in a conversation that ended well, and only what is judged
+// in the others.
+func TestRecordedAnswersAreNotStopped(t *testing.T) {
 	policy, tools := told(t)
-	want := os.Getenv("HALF")
+	answers, won := map[bool]int{}, map[bool]int{}
 	for _, run := range recordedRuns(t) {
-		if fmt.Sprint(run.TaskID%2) != want {
-			continue
+		held := run.TaskID%2 == 1
+		n, found := checkRun(run, policy, tools)
+		answers[held] += n
+		if run.won {
+			won[held]++
 		}
-		_, found := checkRun(run, policy, tools)
 		for _, f := range found {
-			t.Logf("%v %s %s %q: %s (%s)", run.won, run.name, f.Kind, f.Words, f.Why, f.Known)
+			what := fmt.Sprintf("%s %s %q", run.name, f.Kind, f.Words)
+			t.Logf("%s (%s): %s", what, f.Why, judged[what])
+			if run.won || judged[what] == "" {
+				t.Errorf("%s is stopped; the conversation ended well: %v", what, run.won)
+			}
 		}
+	}
+	t.Logf("even tasks: %d answers, %d conversations ended well; odd tasks: %d and %d", answers[false], won[false], answers[true], won[true])
+	if answers[false]+answers[true] != 699 || won[false]+won[true] != 43 {
+		t.Error("these are not the recordings that the bounds were made for")
 	}
 }
 
 var dollars = regexp.MustCompile(`\$([0-9][0-9,]*)`)
 
-func TestSensitivity(t *testing.T) {
+// TestRecordedAmountsMadeFalse: each amount of each recorded answer is replaced
+// by one that is a seventh and three more, and three quarters of them are seen.
+// The others happen to be another known number, or to follow from some.
+func TestRecordedAmountsMadeFalse(t *testing.T) {
 	policy, tools := told(t)
-	planted, caught := 0, 0
+	made, seen := map[bool]int{}, map[bool]int{}
 	for _, run := range recordedRuns(t) {
 		for i, m := range run.Messages {
-			if m.Role != "assistant" || m.Text() == "" {
+			if m.Role != "assistant" {
 				continue
 			}
 			for _, at := range dollars.FindAllStringSubmatchIndex(m.Text(), -1) {
-				v, _ := strconv.Atoi(strings.ReplaceAll(m.Text()[at[2]:at[3]], ",", ""))
-				lie := m.Text()[:at[2]] + fmt.Sprint(v+v/7+3) + m.Text()[at[3]:]
-				copyRun := run
-				copyRun.Messages = append(slices.Clone(run.Messages[:i]), model.Recorded{Role: "assistant", Content: &lie})
-				_, found := checkRun(copyRun, policy, tools)
-				planted++
-				for _, f := range found {
-					if f.answer == lie && f.Start == at[2] {
-						caught++
-						break
-					}
+				value, err := strconv.Atoi(strings.ReplaceAll(m.Text()[at[2]:at[3]], ",", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				lie := m.Text()[:at[2]] + fmt.Sprint(value+value/7+3) + m.Text()[at[3]:]
+				until := run
+				until.Messages = append(slices.Clone(run.Messages[:i]), model.Recorded{Role: "assistant", Content: &lie})
+				_, found := checkRun(until, policy, tools)
+				held := run.TaskID%2 == 1
+				made[held]++
+				if slices.ContainsFunc(found, func(f stopped) bool { return f.answer == lie && f.Start == at[2] }) {
+					seen[held]++
 				}
 			}
 		}
 	}
-	t.Logf("%d of %d", caught, planted)
+	t.Logf("seen are %d of %d in even tasks, %d of %d in odd ones", seen[false], made[false], seen[true], made[true])
+	if all := seen[false] + seen[true]; all*100 < 74*(made[false]+made[true]) {
+		t.Errorf("only %d are seen", all)
+	}
 }
 
-func TestActionSensitivity(t *testing.T) {
+// TestRecordedWritesMadeToFail: the same answers, where every write has failed.
+func TestRecordedWritesMadeToFail(t *testing.T) {
 	policy, tools := told(t)
-	told, stopped := 0, 0
+	claimed, seen := map[bool]int{}, map[bool]int{}
 	for _, run := range recordedRuns(t) {
-		_, before := checkRun(run, policy, tools)
-		_ = before
-		copyRun := run
-		copyRun.Messages = slices.Clone(run.Messages)
-		writes := map[string]bool{}
-		for _, m := range run.Messages {
-			for _, c := range m.ToolCalls {
-				for _, tool := range tools {
-					if tool.Name == c.Function.Name && tool.Effect == abi.Write {
-						writes[c.ID] = true
-					}
-				}
-			}
-		}
-		failed := "Error: it was not done"
-		var after []string
-		for i, m := range copyRun.Messages {
-			if m.Role == "tool" && writes[m.ToolCallID] && !strings.HasPrefix(m.Text(), "Error") {
-				copyRun.Messages[i].Content = &failed
-				if i+1 < len(copyRun.Messages) && strings.Contains(copyRun.Messages[i+1].Text(), "success") {
-					after = append(after, copyRun.Messages[i+1].Text())
-				}
-			}
-		}
-		_, found := checkRun(copyRun, policy, tools)
-		for _, text := range after {
-			told++
-			hit := false
-			for _, f := range found {
-				hit = hit || f.answer == text && f.Kind == factcheck.Action
-			}
-			if hit {
-				stopped++
+		broken, claims := withoutWrites(run, tools)
+		_, found := checkRun(broken, policy, tools)
+		for _, text := range claims {
+			held := run.TaskID%2 == 1
+			claimed[held]++
+			if slices.ContainsFunc(found, func(f stopped) bool { return f.answer == text && f.Kind == factcheck.Action }) {
+				seen[held]++
 			} else {
-				t.Logf("%s %.200s", run.name, text)
+				t.Logf("%s: not seen is %.120q", run.name, text)
 			}
 		}
 	}
-	t.Logf("%d of %d", stopped, told)
+	t.Logf("seen are %d of %d in even tasks, %d of %d in odd ones", seen[false], claimed[false], seen[true], claimed[true])
+	if all, made := seen[false]+seen[true], claimed[false]+claimed[true]; made < 60 || made-all > 3 {
+		t.Errorf("%d of %d are seen", all, made)
+	}
+}
+
+// withoutWrites gives a conversation in which no write succeeded, and the
+// answers that say that one did.
+func withoutWrites(run recordedRun, tools []factcheck.Tool) (broken recordedRun, claims []string) {
+	writes := map[string]bool{}
+	for _, m := range run.Messages {
+		for _, c := range m.ToolCalls {
+			writes[c.ID] = slices.ContainsFunc(tools, func(t factcheck.Tool) bool { return t.Name == c.Function.Name && t.Effect == abi.Write })
+		}
+	}
+	failed := "Error: it was not done"
+	broken = run
+	broken.Messages = slices.Clone(run.Messages)
+	for i, m := range run.Messages {
+		if m.Role != "tool" || !writes[m.ToolCallID] || strings.HasPrefix(m.Text(), "Error") {
+			continue
+		}
+		broken.Messages[i].Content = &failed
+		if i+1 < len(run.Messages) && strings.Contains(run.Messages[i+1].Text(), "success") {
+			claims = append(claims, run.Messages[i+1].Text())
+		}
+	}
+	return broken, claims
 }
