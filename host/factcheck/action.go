@@ -45,7 +45,11 @@ func (a *answerText) findClaims() {
 func (a *answerText) claimsOf(at int) []claim {
 	list := append(a.englishClaims(at), a.chineseClaims(at)...)
 	list = slices.DeleteFunc(list, func(cl claim) bool { return cl.by == user || a.isHypothetical(at, cl.start) })
+	c := a.clauses[at]
 	for i := range list {
+		if containsAny(a.low[c.start:c.end], "refund", "payment", "charge", "退款") {
+			list[i].class |= pays // whatever its verb: "the refund was issued"
+		}
 		list[i].things, list[i].target = a.things(list[i])
 	}
 	return list

@@ -47,6 +47,9 @@ func isQuestionZH(text string) bool {
 // isComplete reports whether the verb at text[i:end] is said to be done.
 func isComplete(text string, i, end int, short bool) bool {
 	after := strings.TrimLeft(text[end:], " ")
+	if startsAny(after, "失败", "不了", "未", "没", "不成", "中", "时", "之前", "的话") {
+		return false
+	}
 	before := text[:i]
 	if startsAny(after, "了", "好了", "好啦", "完了", "掉了", "成功", "完成", "完毕", "到位", "出去了", "过了", "妥了", "回来了") {
 		return true
@@ -59,7 +62,7 @@ func isComplete(text string, i, end int, short bool) bool {
 	if done {
 		return moved && !startsAny(after, "的")
 	}
-	return startsAny(after, "到", "成", "为", "至", "给") && endsAny(text, "了", "啦")
+	return startsAny(after, "到", "成", "为", "至", "给", "好", "完") && endsAny(text, "了", "啦")
 }
 
 func hasHanStart(text string) bool { return text != "" && text[0] >= 0xE3 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Bounds of what is worked out from known numbers. The wider they are, the more
@@ -77,6 +78,12 @@ func near(value int64, m mention) bool {
 	return d == 0 || m.unit > 1 && 2*max(d, -d) <= m.unit && (m.unit != one || value%one != 0)
 }
 
+// An operand is a number that may be worked with.
+type operand struct {
+	value   int64
+	percent bool
+}
+
 // follows reports whether a number is worked out from two others that the
 // answer states near it or the user gave: a sum, a difference, a multiple, a
 // share; or the sum of those before it; or from one of these and one of what
@@ -84,19 +91,17 @@ func near(value int64, m mention) bool {
 func (k *index) follows(a *answerText, backed []bool, i int) bool {
 	m := a.numbers[i]
 	stated := k.operands(a, backed, i)
-	for x, v := range stated {
-		for count := int64(2); count <= maxCount; count++ {
-			if near(v*count, m) || v%count == 0 && v/count == m.value {
-				return true
-			}
+	for x, o := range stated {
+		if o.isMultiple(m) {
+			return true
 		}
 		for _, other := range stated[x+1:] {
-			if near(v+other, m) || near(v-other, m) || near(other-v, m) || isProduct(v, other, m) {
+			if o.comesTo(other, m) || o.isProduct(other, m) {
 				return true
 			}
 		}
 		for _, other := range k.table {
-			if near(v+other, m) || near(v-other, m) || near(other-v, m) || isShare(v, other, m) {
+			if o.comesTo(other, m) {
 				return true
 			}
 		}
@@ -114,17 +119,22 @@ func (k *index) follows(a *answerText, backed []bool, i int) bool {
 
 // operands gives the values that may be worked with, nearest first: those that
 // the answer states and the user gives now.
-func (k *index) operands(a *answerText, backed []bool, i int) (stated []int64) {
+func (k *index) operands(a *answerText, backed []bool, i int) (stated []operand) {
 	for d := 1; d < len(a.numbers) && len(stated) < maxOperands; d++ {
 		for _, j := range []int{i - d, i + d} {
 			if j >= 0 && j < len(a.numbers) && backed[j] {
-				stated = addOperand(stated, a.numbers[j].value)
+				stated = addOperand(stated, operand{a.numbers[j].value, a.numbers[j].percent})
 			}
 		}
 	}
-	scanNumbers(foldOnly(k.User), func(n number) {
-		if !n.inside {
-			stated = addOperand(stated, n.value)
+	text := foldOnly(cutText(k.User, MaxAnswerBytes))
+	scanNumbers(text, func(n number) {
+		if after := strings.TrimLeft(text[n.end:], " "); !n.inside {
+			o := operand{n.value, startsAny(after, "%", "percent", "折")}
+			if strings.HasPrefix(after, "折") {
+				o.value, _ = zhe(n)
+			}
+			stated = addOperand(stated, o)
 		}
 	})
 	return stated
@@ -136,17 +146,17 @@ func (k *index) setTable() {
 	if len(k.Said) > 0 {
 		last := readAnswer(k.Said[len(k.Said)-1])
 		for _, m := range last.numbers {
-			k.table = addOperand(k.table, m.value)
+			k.table = addOperand(k.table, operand{m.value, m.percent})
 		}
 	}
-	var fresh []int64
+	var fresh []operand
 	for i, c := range k.Calls {
 		if !c.Now || !c.OK {
 			continue
 		}
 		scanNumbers(k.results[i], func(n number) {
-			if !n.inside && n.value != 0 && len(fresh) <= maxOperands && !slices.Contains(fresh, n.value) {
-				fresh = append(fresh, n.value)
+			if !n.inside && n.value != 0 && len(fresh) <= maxOperands && !slices.Contains(fresh, operand{value: n.value}) {
+				fresh = append(fresh, operand{value: n.value})
 			}
 		})
 	}
@@ -155,36 +165,58 @@ func (k *index) setTable() {
 	}
 }
 
-func addOperand(list []int64, v int64) []int64 {
-	if v == 0 || len(list) == maxOperands || slices.Contains(list, v) {
+func addOperand(list []operand, o operand) []operand {
+	if o.value == 0 || len(list) == maxOperands || slices.Contains(list, o) {
 		return list
 	}
-	return append(list, v)
+	return append(list, o)
+}
+
+// isMultiple reports whether a number is a few times an operand, or one of a few
+// equal parts of it.
+func (o operand) isMultiple(m mention) bool {
+	for count := int64(2); count <= maxCount; count++ {
+		if o.value <= maxFactor && near(o.value*count, m) || o.value%count == 0 && o.value/count == m.value {
+			return true
+		}
+	}
+	return false
+}
+
+// comesTo reports whether a number is the sum or the difference of two, a share
+// of one by the other, what is left without it or comes to with it, or the share
+// that one is of the other.
+func (o operand) comesTo(other operand, m mention) bool {
+	x, y := o.value, other.value
+	if near(x+y, m) || near(x-y, m) || near(y-x, m) {
+		return true
+	}
+	if max(x, y) > maxFactor || min(x, y) <= 0 {
+		return false
+	}
+	fx, fy := float64(x)/one, float64(y)/one
+	switch {
+	case m.percent:
+		return isNear(100*fx/fy, m) || isNear(100*fy/fx, m) || isNear(100*(1-fx/fy), m) || isNear(100*(1-fy/fx), m)
+	case o.percent && !other.percent:
+		fx, fy = fy, fx
+		fallthrough
+	case other.percent && !o.percent:
+		return isNear(fx*fy/100, m) || isNear(fx*(1-fy/100), m) || isNear(fx*(1+fy/100), m)
+	}
+	return false
 }
 
 // maxFactor bounds factors, so that no product runs over.
 const maxFactor = int64(1e7) * one
 
-// isProduct reports whether m is x times y, their quotient, or a share.
-func isProduct(x, y int64, m mention) bool {
-	if max(x, y) > maxFactor || min(x, y) < 0 {
+// isProduct reports whether a number is the product of two or their quotient.
+func (o operand) isProduct(other operand, m mention) bool {
+	if max(o.value, other.value) > maxFactor || min(o.value, other.value) <= 0 {
 		return false
 	}
-	fx, fy := float64(x)/one, float64(y)/one
-	return isShare(x, y, m) || isNear(fx*fy, m) || isNear(fx/max(fy, 1e-4), m) || isNear(fy/max(fx, 1e-4), m)
-}
-
-// isShare reports whether m is a share of x or y by the other one, what that
-// leaves, or the share that one is of the other.
-func isShare(x, y int64, m mention) bool {
-	if max(x, y) > maxFactor || min(x, y) <= 0 {
-		return false
-	}
-	fx, fy := float64(x)/one, float64(y)/one
-	if m.percent {
-		return isNear(100*fx/fy, m) || isNear(100*fy/fx, m) || isNear(100*(1-fx/fy), m) || isNear(100*(1-fy/fx), m)
-	}
-	return isNear(fx*fy/100, m) || isNear(fx*(1-fy/100), m) || isNear(fy*(1-fx/100), m)
+	x, y := float64(o.value)/one, float64(other.value)/one
+	return isNear(x*y, m) || isNear(x/y, m) || isNear(y/x, m)
 }
 
 func isNear(v float64, m mention) bool {

@@ -8,13 +8,13 @@ import (
 // An index is what is known, folded, with its numbers.
 type index struct {
 	Known
-	text      string   // all but Said
-	low       string   // the same in lower case, byte for byte
-	heard     string   // all that the user said
-	callTexts []string // of each call, the arguments and the result, in lower case
-	results   []string // of each call, the result alone
-	values    []int64  // the numbers of all of it and of Said, in order
-	table     []int64  // numbers that were last on the table; see setTable
+	text      string    // all but Said
+	low       string    // the same in lower case, byte for byte
+	heard     string    // all that the user said
+	callTexts []string  // of each call, the arguments and the result, in lower case
+	results   []string  // of each call, the result alone
+	values    []int64   // the numbers of all of it and of Said, in order
+	table     []operand // numbers that were last on the table; see setTable
 }
 
 // newIndex folds what is known. Its numbers are read only if some are to be

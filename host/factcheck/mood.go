@@ -1,6 +1,9 @@
 package factcheck
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // governs reports whether an English word makes the rest of its sentence a
 // condition, a time to come or a question.
@@ -70,6 +73,9 @@ var denialLookalikes = strings.NewReplacer("不过", "", "不错", "", "会员",
 // proposal or an example.
 func (a *answerText) proposes(at, place int) bool {
 	c := a.clauses[at]
+	if slices.ContainsFunc(c.words, func(w word) bool { return w.start < place && (w.text == "if" || w.text == "unless") }) || containsAny(a.text[c.start:max(place, c.start)], "如果", "要是", "假如", "若", "万一") {
+		return true
+	}
 	first := at
 	for first > 0 && a.clauses[first-1].sentence == c.sentence {
 		first--

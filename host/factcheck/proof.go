@@ -230,25 +230,28 @@ func (k *index) toldByUser(cl claim) bool {
 
 // statesOf gives the words by which a result tells what a claim tells.
 func statesOf(cl claim) []string {
-	list := []string{cl.verb}
-	if len(cl.verb) == len("改") {
-		list = []string{"已" + cl.verb}
+	verb := cl.verb
+	if len(verb) == len("改") {
+		verb = "已" + verb
 	}
-	switch cl.class {
-	case cancels:
-		return append(list, "cancelled", "canceled", "取消")
-	case creates, creates | changes:
-		return append(list, "created", "booked", "confirmed", "placed", "已订", "已下单")
-	case sends:
-		return append(list, "shipped", "sent", "delivered", "issued", "发货", "已发")
-	case pays:
-		return append(list, "paid", "refunded", "charged", "已付", "已退款")
-	case switches, switches | removes, switches | creates:
-		return append(list, "active", "published", "on_sale", "offline", "closed", "上架", "下架")
-	case anything:
-		return append(list, "completed", "processed", "done", "confirmed", "完成")
+	for _, states := range [...][]string{
+		{"取消", "cancelled", "canceled"},
+		{"预订", "已订", "booked", "reserved", "confirmed"},
+		{"下单", "ordered", "placed", "created"},
+		{"发货", "寄出", "已发", "已寄", "shipped", "dispatched", "sent", "delivered", "in_transit"},
+		{"发放", "派发", "赠送", "已发", "issued", "granted", "sent"},
+		{"付款", "支付", "paid", "charged", "已付"},
+		{"退款", "退还", "已退", "refunded", "credited"},
+		{"上架", "上线", "发布", "启用", "开启", "published", "activated", "enabled", "opened", "started", "launched", "active", "on_sale", "open", "online", "live"},
+		{"下架", "关闭", "停用", "暂停", "已关", "unpublished", "delisted", "deactivated", "disabled", "closed", "paused", "stopped", "offline", "off_shelf", "inactive"},
+		{"完成", "completed", "processed", "done"},
+		{"删除", "移除", "deleted", "removed"},
+	} {
+		if slices.Contains(states, verb) {
+			return states
+		}
 	}
-	return list
+	return []string{verb}
 }
 
 // isAboutText reports whether a claim is about words that the answer itself
@@ -258,6 +261,9 @@ func (k *index) isAboutText(a *answerText, cl claim) bool {
 		return false
 	}
 	c := a.clauses[cl.clause]
+	if c.line > 0 && containsAny(lower(k.User), "write", "draft", "compose", "translat", "写", "起草", "翻译", "文案") {
+		return true // it stands in what the user wanted to have written
+	}
 	text := a.low[c.start:c.end]
 	for _, noun := range []string{"draft", "summary", "outline", "translation", "table", "paragraph", "wording", "sentence", "script", "list of", "version", "example", "text", "plan",
 		"文案", "草稿", "总结", "摘要", "话术", "译文", "表格", "措辞", "提纲", "脚本", "方案", "一段", "一版", "整理"} {

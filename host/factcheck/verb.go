@@ -60,10 +60,10 @@ type chineseVerb struct {
 	class class
 }
 
-func chineseVerbs() [63]chineseVerb {
-	return [63]chineseVerb{
+func chineseVerbs() [64]chineseVerb {
+	return [64]chineseVerb{
 		{"修改", changes}, {"更新", changes}, {"调整", changes}, {"改价", changes}, {"调价", changes}, {"降价", changes}, {"涨价", changes}, {"设置", changes},
-		{"更换", changes}, {"升级", changes}, {"降级", changes}, {"改签", changes}, {"变更", changes}, {"补货", changes}, {"设为", changes}, {"延期", changes},
+		{"更换", changes}, {"升级", changes}, {"降级", changes}, {"改签", changes}, {"变更", changes}, {"补货", changes}, {"设为", changes}, {"延期", changes}, {"恢复", changes},
 		{"取消", cancels}, {"撤销", cancels}, {"退订", cancels}, {"作废", cancels}, {"撤回", cancels}, {"删除", removes}, {"移除", removes}, {"清空", removes}, {"下架", removes | switches},
 		{"下单", creates}, {"预订", creates}, {"创建", creates}, {"新增", creates}, {"添加", creates}, {"登记", creates}, {"购买", creates}, {"预约", creates}, {"新建", creates},
 		{"发送", sends}, {"发放", sends}, {"通知", sends}, {"推送", sends}, {"发货", sends}, {"寄出", sends}, {"赠送", sends}, {"派发", sends},
@@ -73,9 +73,9 @@ func chineseVerbs() [63]chineseVerb {
 	}
 }
 
-func shortVerbs() [17]chineseVerb {
-	return [17]chineseVerb{
-		{"改", changes}, {"调", changes}, {"降", changes}, {"换", changes}, {"设", changes}, {"涨", changes}, {"删", removes}, {"订", creates}, {"加", creates | changes}, {"建", creates},
+func shortVerbs() [19]chineseVerb {
+	return [19]chineseVerb{
+		{"改", changes}, {"调", changes}, {"降", changes}, {"换", changes}, {"设", changes}, {"涨", changes}, {"补", changes}, {"挂", switches | creates | changes}, {"删", removes}, {"订", creates}, {"加", creates | changes}, {"建", creates},
 		{"发", sends}, {"寄", sends}, {"退", pays | cancels}, {"扣", pays}, {"关", switches}, {"转", transfers}, {"办", anything},
 	}
 }
@@ -109,7 +109,7 @@ type toolRow struct {
 
 func toolWords() [8]toolRow {
 	return [8]toolRow{
-		{changes, []string{"chang", "updat", "modif", "set_", "set ", "sets ", "adjust", "edit", "upgrad", "downgrad", "pric", "renam", "replac", "resched", "move", "switch", "restock", "put_", "write", "改", "调", "设", "更新", "换", "价"}},
+		{changes, []string{"chang", "updat", "modif", "set_", "set ", "sets ", "adjust", "edit", "upgrad", "downgrad", "pric", "renam", "replac", "resched", "move", "switch", "restock", "put_", "write", "raise", "lower", "reduc", "increas", "改", "调", "设", "更新", "换", "价", "降", "涨", "补"}},
 		{cancels, []string{"cancel", "void", "revok", "withdraw", "取消", "撤", "退订", "作废"}},
 		{removes, []string{"delet", "remov", "clear", "erase", "delist", "drop", "删", "移除", "清空", "下架"}},
 		{creates, []string{"book", "reserv", "order", "creat", "add", "place", "regist", "schedul", "buy", "purchas", "list", "generat", "订", "建", "加", "下单", "上架", "登记", "预约", "买"}},
