@@ -16,6 +16,7 @@ type claim struct {
 	clause     int
 	start, end int
 	done       bool     // nothing but "done"
+	isNow      bool     // "the price is now 89"
 	past       bool     // "it was cancelled": rather told than done now
 	success    bool     // "successfully", 成功
 	things     []string // ids and numbers that it is said of
@@ -65,7 +66,7 @@ func (a *answerText) englishClaims(at int) []claim {
 		case isDone(words, i):
 			cl.class, cl.done = anything, true
 		case w.text == "now" && i > 0 && (words[i-1].text == "is" || words[i-1].text == "are") && a.isNumberNext(at, w.end):
-			cl.class, cl.by = changes, somebody
+			cl.class, cl.by, cl.isNow = changes, somebody, true
 		case cl.class == 0:
 			continue
 		default:
@@ -107,7 +108,7 @@ func (a *answerText) doerOf(at int, words []word, i int, before []claim) (doer, 
 	if j < 0 {
 		c := a.clauses[at]
 		opens := !c.follows && c.ends != ':' && i < len(words)-1 && a.text[words[i].start] <= 'Z' // "Cancelled reservation X."
-		if success || opens && !isLabel(a, c) {
+		if success || opens {
 			return assistant, true
 		}
 		return 0, false
@@ -141,8 +142,6 @@ func isPast(words []word) bool {
 	return len(words) > 0 && (words[len(words)-1].text == "was" || words[len(words)-1].text == "were")
 }
 
-func isLabel(a *answerText, c clause) bool { return strings.Contains(a.in(c), ":") }
-
 func isYours(words []word) bool { return len(words) > 0 && words[0].text == "your" }
 
 func hasAdverb(words []word) bool {
@@ -167,8 +166,8 @@ func subject(words []word, j int) doer {
 
 func isAdverb(w string) bool {
 	switch w {
-	case "successfully", "just", "now", "already", "also", "both", "all", "fully", "completely", "automatically", "since", "gone", "ahead", "been", "then", "indeed", "recently", "immediately", "properly":
-		return w != "been"
+	case "successfully", "just", "now", "already", "also", "both", "all", "fully", "completely", "automatically", "since", "gone", "ahead", "then", "indeed", "recently", "immediately", "properly":
+		return true
 	}
 	return false
 }
@@ -191,7 +190,7 @@ func (a *answerText) things(cl claim) (list []string, target *number) {
 		after := strings.TrimLeft(a.text[n.end:c.end], " *`")
 		switch {
 		case isTime(before, after) || startsAny(after, "折", "%"):
-		case isTargeted(before) && n.start > cl.start && cl.class&changes != 0:
+		case n.start > cl.start && (isTargeted(before) && cl.class&changes != 0 || cl.isNow && target == nil):
 			target = &n
 		case !n.han && n.unit == one && n.end-n.start >= 3 && !isMoney(before, after, a.text[:n.start]) && !strings.HasSuffix(before, "ending in") && !endsAny(before, "尾号", "尾号为"):
 			list = append(list, a.text[n.start:n.end])

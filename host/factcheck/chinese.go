@@ -5,11 +5,14 @@ import "strings"
 // chineseClaims finds verbs with a mark of completion.
 func (a *answerText) chineseClaims(at int) []claim {
 	c := a.clauses[at]
-	if !containsAny(a.in(c), "已", "了", "好", "成", "完", "搞定", "刚") {
+	if cl, ok := a.nowClaim(at); ok {
+		return []claim{cl}
+	}
+	if !containsAny(a.in(c), "已", "了", "好", "成", "完", "搞定", "刚", "啦") {
 		return nil
 	}
 	text := otherWords.Replace(a.in(c))
-	if !containsAny(text, "已", "了", "好", "成功", "完成", "完毕", "成", "搞定", "刚") || isQuestionZH(text) {
+	if !containsAny(text, "已", "了", "好", "成功", "完成", "完毕", "成", "搞定", "刚", "啦") || isQuestionZH(text) {
 		return nil
 	}
 	var list []claim
@@ -38,6 +41,24 @@ func (a *answerText) chineseClaims(at int) []claim {
 		}
 	}
 	return list
+}
+
+// nowClaim finds that something has a value now.
+func (a *answerText) nowClaim(at int) (claim, bool) {
+	c := a.clauses[at]
+	for _, now := range [...]string{"现在", "目前", "现价", "当前"} {
+		i := strings.Index(a.in(c), now)
+		if i < 0 {
+			continue
+		}
+		end := c.start + i + len(now)
+		for _, m := range a.numbers {
+			if m.clause == at && m.start >= end {
+				return claim{class: changes, verb: now, by: somebody, isNow: true, clause: at, start: c.start + i, end: end}, true
+			}
+		}
+	}
+	return claim{}, false
 }
 
 func isQuestionZH(text string) bool {

@@ -55,7 +55,7 @@ func (a *answerText) mention(n number, at int) (mention, bool) {
 		return m, false // 一个, 两天
 	case isTime(before, after):
 		return m, false
-	case a.isAboutStock(before, after, at):
+	case a.isAboutStock(n.value, before, after, at):
 		m.kind = Quantity
 	case isAboutPrice(before) && !startsAny(after, "个", "张", "件", "次", "档", "款"):
 		m.kind = Amount
@@ -89,8 +89,12 @@ func endsWithMonth(before string) bool {
 }
 
 // isAboutStock reports whether a number counts what there is of something.
-func (a *answerText) isAboutStock(before, after string, at int) bool {
+func (a *answerText) isAboutStock(value int64, before, after string, at int) bool {
 	if startsAny(after, "in stock", "left", "available", "remaining", "units", "unit ", "pieces", "seats", "items left", "件", "份", "张") {
+		return true
+	}
+	behind := after[:min(len(after), nearBytes)]
+	if strings.Contains(behind, " in stock") || value > manyThings && containsAny(behind, " left", " available", " remaining") {
 		return true
 	}
 	near := before
@@ -100,6 +104,9 @@ func (a *answerText) isAboutStock(before, after string, at int) bool {
 	near = lower(near[max(0, len(near)-nearBytes):])
 	return containsAny(near, "库存", "剩", "余量", "现货", "存量", "stock", "available", "remaining", "inventory", "left ")
 }
+
+// manyThings is more than an answer counts by itself: "two flights are left".
+const manyThings = 12 * one
 
 // nearBytes is how far before a number its subject stands.
 const nearBytes = 36

@@ -63,6 +63,8 @@ func (k *index) refutes(a *answerText, cl claim, deeds []deed) string {
 	switch {
 	case k.isAboutText(a, cl):
 		return ""
+	case cl.isNow:
+		return k.onlyWished(cl)
 	case slices.ContainsFunc(now, func(d deed) bool { return d.fits(cl) }):
 		return missing(cl, deeds)
 	case cl.done && k.servedByRead():
@@ -78,6 +80,24 @@ func (k *index) refutes(a *answerText, cl claim, deeds []deed) string {
 		return "no call has done this: " + toolsOf(open) + " did not succeed or waits for a person"
 	}
 	return fmt.Sprintf("no call that succeeded for this input did this (%s)", cl.class)
+}
+
+// onlyWished says that a value which something is said to have now is in the
+// user's words alone; empty if it is elsewhere. What is nowhere is a number
+// without ground.
+func (k *index) onlyWished(cl claim) string {
+	if cl.target == nil || !hasNumber(k.User, *cl.target) {
+		return ""
+	}
+	known := slices.ContainsFunc(k.Heard, func(text string) bool { return hasNumber(text, *cl.target) }) ||
+		slices.ContainsFunc(k.Texts, func(text string) bool { return hasNumber(text, *cl.target) })
+	for i, c := range k.Calls {
+		known = known || c.OK && hasNumber(k.callTexts[i], *cl.target)
+	}
+	if known {
+		return ""
+	}
+	return fmt.Sprintf("the user asked for %s, and no result shows that it is so", decimal(cl.target.value))
 }
 
 func (k *index) isRead(tool string) bool { return k.tool(tool).Effect == abi.Read }
@@ -108,17 +128,17 @@ func missing(cl claim, deeds []deed) string {
 			return fmt.Sprintf("no call that succeeded names %s; those that did something: %s", thing, toolsOf(deeds))
 		}
 	}
-	if cl.target != nil && !slices.ContainsFunc(deeds, func(d deed) bool { return d.hasNumber(*cl.target) }) {
+	if cl.target != nil && !slices.ContainsFunc(deeds, func(d deed) bool { return hasNumber(d.text, *cl.target) }) {
 		return fmt.Sprintf("no call that succeeded has the value %s", decimal(cl.target.value))
 	}
 	return ""
 }
 
-// hasNumber reports whether a call has a value, as it is or in cents.
-func (d deed) hasNumber(want number) bool {
+// hasNumber reports whether a text has a value, as it is or in cents.
+func hasNumber(text string, want number) bool {
 	found := false
 	m := mention{number: want, kind: Amount}
-	scanNumbers(d.text, func(n number) {
+	scanNumbers(foldOnly(text), func(n number) {
 		found = found || near(n.value, m) || n.value == want.value*100 || n.value*100 == want.value
 	})
 	return found
@@ -133,7 +153,7 @@ func (k *index) fitsEarlier(cl claim, deeds []deed) bool {
 		things = k.thingsOfUser()
 	}
 	return slices.ContainsFunc(deeds, func(d deed) bool {
-		return d.fits(cl) && d.touches(things) && (cl.target == nil || d.hasNumber(*cl.target))
+		return d.fits(cl) && d.touches(things) && (cl.target == nil || hasNumber(d.text, *cl.target))
 	})
 }
 
@@ -261,7 +281,7 @@ func (k *index) isAboutText(a *answerText, cl claim) bool {
 		return false
 	}
 	c := a.clauses[cl.clause]
-	if c.line > 0 && containsAny(lower(k.User), "write", "draft", "compose", "translat", "写", "起草", "翻译", "文案") {
+	if (c.line > 0 || cl.by != assistant) && containsAny(lower(k.User), "write", "draft", "compose", "translat", "写", "起草", "翻译", "文案") {
 		return true // it stands in what the user wanted to have written
 	}
 	text := a.low[c.start:c.end]
