@@ -53,7 +53,7 @@ func (t *turn) withholds() bool {
 // Notes is how many of the remarks were objections to the answer before: they
 // quote it, and prove nothing.
 func (t *turn) checkClaims(ctx context.Context, reply model.Reply, notes int) (*abi.Problem, error) {
-	if t.Claims == ClaimsOff || strings.TrimSpace(reply.Text) == "" {
+	if t.Claims == ClaimsOff || !factcheck.Claims(reply.Text) {
 		return nil, nil
 	}
 	found := factcheck.Check(reply.Text, t.known(notes))

@@ -42,7 +42,6 @@ func (h *house) claims() (list []factcheck.Finding) {
 	return list
 }
 
-
 const (
 	buyPens = `order {"item":"pen","count":2}`
 	lie     = "已下单 7 支 pen，订单号 ORD-70071。"

@@ -19,7 +19,7 @@ func (a *answerText) chineseClaims(at int) []claim {
 	taken := 0
 	for _, v := range chineseVerbs() {
 		if i := strings.Index(text, v.text); i >= 0 && isComplete(text, i, i+len(v.text), false) {
-			list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), clause: at, start: c.start + i, end: c.start + i + len(v.text)})
+			list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), success: strings.Contains(text, "成功"), clause: at, start: c.start + i, end: c.start + i + len(v.text)})
 			taken++
 		}
 	}
@@ -35,7 +35,7 @@ func (a *answerText) chineseClaims(at int) []claim {
 			i += from
 			from = i + len(v.text)
 			if isComplete(text, i, from, true) {
-				list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), clause: at, start: c.start + i, end: c.start + from})
+				list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), success: strings.Contains(text, "成功"), clause: at, start: c.start + i, end: c.start + from})
 				break
 			}
 		}

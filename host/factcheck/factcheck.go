@@ -62,6 +62,10 @@ type Tool struct {
 	Effect        abi.Effect
 }
 
+// Claims reports whether an answer claims anything that Check would look up. It
+// costs a small part of that.
+func Claims(answer string) bool { return !readAnswer(answer).claimsNothing() }
+
 // Check gives the claims of an answer that known does not bear out, in the order
 // in which they stand, each piece of the answer at most once. It reads
 // MaxAnswerBytes of the answer and MaxKnownBytes of what is known, and gives

@@ -47,7 +47,7 @@ func (a *answerText) isHypothetical(at, place int) bool {
 // isOpening: "After reviewing your booking, I've changed it" is no condition.
 func isOpening(a *answerText, w word) bool {
 	next, _, _ := strings.Cut(strings.TrimSpace(a.low[w.end:]), " ")
-	return strings.HasSuffix(next, "ing") && (w.text == "after" || w.text == "before" || w.text == "when")
+	return strings.HasSuffix(strings.TrimRight(next, ","), "ing") && (w.text == "after" || w.text == "before" || w.text == "when")
 }
 
 // conditionZH reports whether Chinese words make what follows them a condition.

@@ -191,7 +191,7 @@ func readHan(text string, i int) (number, bool) {
 	n := number{start: i, end: i, unit: one, han: true}
 	var sum, part, digit, power int64
 	digit = -1
-	digits, runes := int64(0), 0
+	digits, runes, zero := int64(0), 0, false
 	for runes < maxDigits && n.end < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n.end:])
 		d, p := hanDigit(r), hanPower(r)
@@ -207,13 +207,11 @@ func readHan(text string, i int) (number, bool) {
 			if digit < 0 {
 				digit = 1 // 十五
 			}
-			part, digit, power = part+digit*p, -1, p
+			part, digit, power, zero = part+digit*p, -1, p, false
 		default:
 			digits = digits*10 + d
 			digit = d
-			if d == 0 {
-				power = 10 // 一百零二
-			}
+			zero = zero || d == 0
 		}
 	}
 	switch {
@@ -222,8 +220,8 @@ func readHan(text string, i int) (number, bool) {
 	case power == 0:
 		n.value = digits * one // digit by digit
 	default:
-		if digit > 0 && power > 10 {
-			digit *= power / 10 // 一百二
+		if digit > 0 && power > 10 && !zero {
+			digit *= power / 10 // 一百二, and not 一百零二
 		}
 		n.value = (sum + part + max(digit, 0)) * one
 	}
