@@ -34,11 +34,19 @@ func (a *answerText) findIDs() {
 				i++
 			}
 			text := a.text[from:i]
+			if isColour(a.text[:from], text) {
+				continue
+			}
 			if isID(text) || len(text) >= 3 && hasDigitOrIsUpper(text) && isCalledID(a.low[c.start:from]) {
 				a.ids = append(a.ids, token{word{text, from, i}, at})
 			}
 		}
 	}
+}
+
+// isColour reports whether a token is one as web pages write it, such as #FF5733.
+func isColour(before, token string) bool {
+	return len(token) == 6 && strings.HasSuffix(before, "#") && strings.Trim(token, "0123456789abcdefABCDEF") == "" && strings.ContainsAny(token, "abcdefABCDEF")
 }
 
 // isID goes by the form of a token alone.
@@ -72,7 +80,8 @@ func isID(token string) bool {
 // isCommonName knows words with digits that are in everybody's mouth.
 func isCommonName(token string) bool {
 	name := strings.ToUpper(token)
-	return startsAny(name, "COVID", "SHA1", "SHA2", "SHA5", "UTF", "ISO", "HTTP", "IPV", "RFC", "H264", "H265", "MP3", "MP4", "WIN32", "WIN64", "ARM64", "BASE64", "INT32", "INT64", "FLOAT")
+	return startsAny(name, "COVID", "SHA1", "SHA2", "SHA5", "UTF", "ISO", "HTTP", "IPV", "RFC", "H264", "H265", "MP3", "MP4", "WIN32", "WIN64", "ARM64", "BASE64", "INT32", "INT64", "FLOAT") ||
+		startsAny(name, "FY20", "Q1-20", "Q2-20", "Q3-20", "Q4-20")
 }
 
 // isCalledID reports whether the words before a token call it an id.

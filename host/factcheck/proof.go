@@ -285,8 +285,8 @@ func (k *index) isAboutText(a *answerText, cl claim) bool {
 		return true // it stands in what the user wanted to have written
 	}
 	text := a.low[c.start:c.end]
-	for _, noun := range []string{"draft", "summary", "outline", "translation", "paragraph", "wording", "sentence", "script", "list of",
-		"文案", "草稿", "总结", "摘要", "话术", "译文", "表格", "措辞", "提纲", "脚本", "方案", "一段", "一版", "整理"} {
+	for _, noun := range []string{"draft", "summary", "outline", "translation", "paragraph", "wording", "sentence", "script", "list of", "function", "code", "snippet", "query", "below", "here is", "here are",
+		"文案", "草稿", "总结", "摘要", "话术", "译文", "表格", "措辞", "提纲", "脚本", "方案", "一段", "一版", "整理", "代码", "如下", "以下"} {
 		if strings.Contains(text, noun) && !k.toolsSpeakOf(noun) {
 			return true
 		}
