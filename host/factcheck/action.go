@@ -74,6 +74,9 @@ func (a *answerText) englishClaims(at int) []claim {
 			if !ok {
 				continue
 			}
+			if isPast(words[:i]) && i+1 < len(words) && words[i+1].text == "by" {
+				continue // somebody else did it, some time
+			}
 			cl.by, cl.past, cl.success = by, isPast(words[:i]), strings.Contains(a.in(a.clauses[at]), "successfully")
 		}
 		list = append(list, cl)
@@ -125,7 +128,7 @@ func (a *answerText) doerOf(at int, words []word, i int, before []claim) (doer, 
 	case "been":
 		return somebody, true
 	case "is", "are":
-		return somebody, success || hasAdverb(words[j+1:i]) || isYours(words[:j]) && english(words[i].text)&(cancels|removes|pays) != 0
+		return somebody, success || hasAdverb(words[j+1:i]) || hasAdverb(words[i+1:min(i+2, len(words))]) || isYours(words[:j]) && english(words[i].text)&(cancels|removes|pays) != 0
 	case "and", "then", "or":
 		if len(before) > 0 && before[len(before)-1].clause == at {
 			return before[len(before)-1].by, true

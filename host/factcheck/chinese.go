@@ -12,6 +12,9 @@ func (a *answerText) chineseClaims(at int) []claim {
 		return nil
 	}
 	text := otherWords.Replace(a.in(c))
+	if containsAny(text, "取消本次", "取消这次", "取消了本次", "取消了这次", "取消操作", "取消该操作") {
+		return nil // what was only planned
+	}
 	if !containsAny(text, "已", "了", "好", "成功", "完成", "完毕", "成", "搞定", "刚", "啦") || isQuestionZH(text) {
 		return nil
 	}

@@ -10,13 +10,14 @@ import (
 // Bounds of what is worked out from known numbers. The wider they are, the more
 // invented numbers happen to come out.
 const (
-	maxOperands = 12   // that are stated in the answer or by the user, nearest first
-	maxCount    = 10   // that a price is multiplied by
-	maxSums     = 4000 // of members of results
-	maxMembers  = 200  // of one result
-	maxDepth    = 32   // of its objects
-	maxLegs     = 8    // whose whole is a thing of its own: the items of an order, the legs of a trip
-	maxPersons  = 6    // that each pay it
+	maxOperands = 12        // that are stated in the answer or by the user, nearest first
+	maxCount    = 10        // that a price is multiplied by
+	maxWanted   = 100 * one // pieces that a user asks the price of
+	maxSums     = 4000      // of members of results
+	maxMembers  = 200       // of one result
+	maxDepth    = 32        // of its objects
+	maxLegs     = 8         // whose whole is a thing of its own: the items of an order, the legs of a trip
+	maxPersons  = 6         // that each pay it
 )
 
 // unbackedNumbers gives the numbers that are neither known nor follow from what
@@ -82,6 +83,7 @@ func near(value int64, m mention) bool {
 type operand struct {
 	value   int64
 	percent bool
+	count   bool // the user named it, and it may be how many they want
 }
 
 // follows reports whether a number is worked out from two others that the
@@ -101,7 +103,7 @@ func (k *index) follows(a *answerText, backed []bool, i int) bool {
 			}
 		}
 		for _, other := range k.table {
-			if o.comesTo(other, m) {
+			if o.comesTo(other, m) || o.count && o.isProduct(other, m) {
 				return true
 			}
 		}
@@ -123,14 +125,15 @@ func (k *index) operands(a *answerText, backed []bool, i int) (stated []operand)
 	for d := 1; d < len(a.numbers) && len(stated) < maxOperands; d++ {
 		for _, j := range []int{i - d, i + d} {
 			if j >= 0 && j < len(a.numbers) && backed[j] {
-				stated = addOperand(stated, operand{a.numbers[j].value, a.numbers[j].percent})
+				stated = addOperand(stated, operand{value: a.numbers[j].value, percent: a.numbers[j].percent})
 			}
 		}
 	}
 	text := foldOnly(cutText(k.User, MaxAnswerBytes))
 	scanNumbers(text, func(n number) {
 		if after := strings.TrimLeft(text[n.end:], " "); !n.inside {
-			o := operand{n.value, startsAny(after, "%", "percent", "折")}
+			o := operand{value: n.value, percent: startsAny(after, "%", "percent", "折")}
+			o.count = !o.percent && n.value%one == 0 && n.value <= maxWanted
 			if strings.HasPrefix(after, "折") {
 				o.value, _ = zhe(n)
 			}
@@ -146,7 +149,7 @@ func (k *index) setTable() {
 	if len(k.Said) > 0 {
 		last := readAnswer(k.Said[len(k.Said)-1])
 		for _, m := range last.numbers {
-			k.table = addOperand(k.table, operand{m.value, m.percent})
+			k.table = addOperand(k.table, operand{value: m.value, percent: m.percent})
 		}
 	}
 	var fresh []operand

@@ -90,7 +90,7 @@ func endsWithMonth(before string) bool {
 
 // isAboutStock reports whether a number counts what there is of something.
 func (a *answerText) isAboutStock(value int64, before, after string, at int) bool {
-	if startsAny(after, "in stock", "left", "available", "remaining", "units", "unit ", "pieces", "seats", "items left", "件", "份", "张") {
+	if startsAny(after, "in stock", "left", "available", "remaining", "units", "unit ", "pieces", "seats", "items left", "件", "份", "张", "双", "瓶", "盒", "箱", "套", "台", "袋", "包") {
 		return true
 	}
 	behind := after[:min(len(after), nearBytes)]

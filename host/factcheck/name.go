@@ -106,7 +106,7 @@ func capitalised(text string, i int) (end, words int) {
 }
 
 func isPersonWord(before string) bool {
-	return endsAny(before, "passenger", "passengers", "passenger name", "customer", "customer name", "traveler", "traveller", "recipient", "contact", "host", "streamer", "seller", "supplier", "mr.", "ms.", "mrs.", "dr.", "named", "agent name")
+	return endsAny(before, "passenger", "passengers", "passenger name", "customer", "customer name", "traveler", "traveller", "recipient", "contact", "host", "streamer", "seller", "supplier", "mr.", "ms.", "mrs.", "dr.", "named", "agent", "agent name", "representative")
 }
 
 // hasName reports whether a name is known: as it is, or all its words.

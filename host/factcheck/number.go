@@ -124,22 +124,22 @@ func isScale(text string, j int) bool {
 
 // scale multiplies by what stands behind the digits.
 func (n *number) scale(text string) {
-	rest := text[n.end:]
-	by, size := int64(1), 0
+	rest := strings.TrimLeft(text[n.end:], " ")
+	by, size := int64(1), len(text)-n.end-len(rest)
 	switch {
 	case strings.HasPrefix(rest, "万"):
-		by, size = 10_000, len("万")
+		by, size = 10_000, size+len("万")
 	case strings.HasPrefix(rest, "千"):
-		by, size = 1000, len("千")
+		by, size = 1000, size+len("千")
 	case strings.HasPrefix(rest, "百"):
-		by, size = 100, len("百")
-	case rest != "" && isScale(text, n.end):
+		by, size = 100, size+len("百")
+	case size == 0 && rest != "" && isScale(text, n.end):
 		if by = 1000; rest[0]|0x20 == 'w' {
 			by = 10_000
 		}
 		size = 1
 	}
-	if n.value > int64(9e14)/by {
+	if by == 1 || n.value > int64(9e14)/by {
 		return
 	}
 	n.value, n.unit, n.end = n.value*by, n.unit*by, n.end+size

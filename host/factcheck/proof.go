@@ -22,7 +22,7 @@ func (k *index) deeds() []deed {
 	for i, c := range k.Calls {
 		if c.OK && !k.isRead(c.Tool) {
 			t := k.tool(c.Tool)
-			list = append(list, deed{c, k.callTexts[i], toolClass(t.Name + " " + t.Summary)})
+			list = append(list, deed{c, k.callTexts[i], toolClass(t)})
 		}
 	}
 	return list
@@ -177,7 +177,7 @@ func (k *index) thingsOfUser() (list []string) {
 // "done" says that this is the answer.
 func (k *index) servedByRead() bool {
 	return len(k.unfinished()) == 0 && !slices.ContainsFunc(k.Tools, func(t Tool) bool {
-		return t.Effect != abi.Read && k.asksFor(toolClass(t.Name))
+		return t.Effect != abi.Read && k.asksFor(toolClass(t))
 	})
 }
 

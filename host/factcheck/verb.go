@@ -60,11 +60,11 @@ type chineseVerb struct {
 	class class
 }
 
-func chineseVerbs() [64]chineseVerb {
-	return [64]chineseVerb{
+func chineseVerbs() [66]chineseVerb {
+	return [66]chineseVerb{
 		{"修改", changes}, {"更新", changes}, {"调整", changes}, {"改价", changes}, {"调价", changes}, {"降价", changes}, {"涨价", changes}, {"设置", changes},
 		{"更换", changes}, {"升级", changes}, {"降级", changes}, {"改签", changes}, {"变更", changes}, {"补货", changes}, {"设为", changes}, {"延期", changes}, {"恢复", changes},
-		{"取消", cancels}, {"撤销", cancels}, {"退订", cancels}, {"作废", cancels}, {"撤回", cancels}, {"删除", removes}, {"移除", removes}, {"清空", removes}, {"下架", removes | switches},
+		{"取消", cancels}, {"撤销", cancels}, {"退订", cancels}, {"作废", cancels}, {"撤回", cancels}, {"删除", removes}, {"移除", removes}, {"移出", removes}, {"拉黑", removes}, {"清空", removes}, {"下架", removes | switches},
 		{"下单", creates}, {"预订", creates}, {"创建", creates}, {"新增", creates}, {"添加", creates}, {"登记", creates}, {"购买", creates}, {"预约", creates}, {"新建", creates},
 		{"发送", sends}, {"发放", sends}, {"通知", sends}, {"推送", sends}, {"发货", sends}, {"寄出", sends}, {"赠送", sends}, {"派发", sends},
 		{"退款", pays}, {"支付", pays}, {"付款", pays}, {"扣款", pays}, {"补偿", pays}, {"退还", pays}, {"上架", switches | creates}, {"发布", switches}, {"开启", switches},
@@ -86,18 +86,29 @@ var otherWords = strings.NewReplacer("发现", blank, "发生", blank, "出发",
 
 const blank = "      " // as long as two characters
 
-// toolClass says what a tool does by its name and summary; anything if they do
-// not tell.
-func toolClass(t string) class {
-	t = strings.ToLower(t)
-	var c class
+// toolClass says what a tool does: by the verb that its name and its summary
+// begin with, else by all their words; anything if they do not tell.
+func toolClass(t Tool) class {
+	name, summary := lower(t.Name), lower(t.Summary)
+	verb, _, _ := strings.Cut(name, "_")
+	first, _, _ := strings.Cut(summary, " ")
+	if hasHan(first) {
+		first = cutText(first, 2*len("改"))
+	}
+	if c := classOf(verb+"_") | classOf(first+" "); c != 0 {
+		return c
+	}
+	if c := classOf(name + " " + summary); c != 0 {
+		return c
+	}
+	return anything
+}
+
+func classOf(words string) (c class) {
 	for _, row := range toolWords() {
-		if containsAny(t, row.words...) {
+		if containsAny(words, row.words...) {
 			c |= row.class
 		}
-	}
-	if c == 0 {
-		return anything
 	}
 	return c
 }
@@ -131,6 +142,9 @@ func implied(c class) class {
 	}
 	if c&(creates|changes) != 0 {
 		c |= creates | changes
+	}
+	if c&sends != 0 {
+		c |= creates | pays
 	}
 	if c&removes != 0 {
 		c |= cancels
