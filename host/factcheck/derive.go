@@ -23,11 +23,14 @@ const (
 // unbackedNumbers gives the numbers that are neither known nor follow from what
 // is known.
 func (k *index) unbackedNumbers(a *answerText) []Finding {
+	if len(a.numbers) == 0 {
+		return nil
+	}
 	var found []Finding
-	backed := make([]bool, len(a.numbers))
+	backed := k.known(a.numbers)
 	open := 0
 	for i, m := range a.numbers {
-		if backed[i] = k.knows(m) || a.isProposal(m); !backed[i] {
+		if backed[i] = backed[i] || k.knows(m) || a.isProposal(m); !backed[i] {
 			open++
 		}
 	}

@@ -8,12 +8,13 @@ import (
 // An index is what is known, folded, with its numbers.
 type index struct {
 	Known
-	text      string    // all but Said
-	low       string    // the same in lower case, byte for byte
-	heard     string    // all that the user said
-	callTexts []string  // of each call, the arguments and the result, in lower case
-	results   []string  // of each call, the result alone
-	values    []int64   // the numbers of all of it and of Said, in order
+	text      string   // all but Said
+	low       string   // the same in lower case, byte for byte
+	heard     string   // all that the user said
+	callTexts []string // of each call, the arguments and the result, in lower case
+	results   []string // of each call, the result alone
+	values    []int64  // the numbers of all of it and of Said; see sortValues
+	sorted    bool
 	table     []operand // numbers that were last on the table; see setTable
 }
 
@@ -57,16 +58,19 @@ func newIndex(known Known, numbers bool) *index {
 		k.results = append(k.results, k.low[places[2*i+1]:places[2*i+2]])
 	}
 	if numbers {
+		k.values = make([]int64, 0, len(k.text)/meanNumber)
 		k.learn(k.text)
 		for _, text := range known.Said {
 			text = cutText(text, left)
 			left -= len(text)
 			k.learn(foldOnly(text))
 		}
-		slices.Sort(k.values)
 	}
 	return k
 }
+
+// meanNumber is about how many bytes of a result stand for each number in it.
+const meanNumber = 16
 
 // size is how many bytes are kept, or a few more.
 func (k Known) size() int {
@@ -97,7 +101,41 @@ func (k *index) learn(text string) {
 // minIDDigits is how many digits of an id are told without the rest of it.
 const minIDDigits = 4
 
+// sortValues puts the values in order. Most answers need none but those that
+// they name, and are through before that; see known.
+func (k *index) sortValues() {
+	if !k.sorted {
+		slices.Sort(k.values)
+		k.sorted = true
+	}
+}
+
+// known reports for each number whether it is known as it is. It reads the
+// values once, which takes less than putting them in order.
+func (k *index) known(numbers []mention) []bool {
+	wanted := map[int64][]int{}
+	for i, m := range numbers {
+		wanted[m.value] = append(wanted[m.value], i)
+	}
+	var maybe [1 << 10]bool // of the values' last bits: few are looked up
+	for v := range wanted {
+		maybe[hash(v)] = true
+	}
+	known := make([]bool, len(numbers))
+	for _, v := range k.values {
+		if maybe[hash(v)] {
+			for _, i := range wanted[v] {
+				known[i] = true
+			}
+		}
+	}
+	return known
+}
+
+func hash(v int64) uint64 { return uint64(v) * 0x9E3779B97F4A7C15 >> 54 }
+
 func (k *index) hasValue(v int64) bool {
+	k.sortValues()
 	_, ok := slices.BinarySearch(k.values, v)
 	return ok
 }
@@ -105,6 +143,7 @@ func (k *index) hasValue(v int64) bool {
 // hasNear reports whether a known value, rounded to the digits of a number, is
 // that.
 func (k *index) hasNear(m mention) bool {
+	k.sortValues()
 	at, _ := slices.BinarySearch(k.values, m.value-m.unit/2)
 	for ; at < len(k.values) && k.values[at] <= m.value+m.unit/2; at++ {
 		if near(k.values[at], m) {
@@ -117,6 +156,7 @@ func (k *index) hasNear(m mention) bool {
 // nearest gives the known value that is next to one, for whoever reads a
 // finding; none that is far from it.
 func (k *index) nearest(v int64) string {
+	k.sortValues()
 	at, _ := slices.BinarySearch(k.values, v)
 	best := int64(-1)
 	for _, known := range k.values[max(0, at-1):min(len(k.values), at+1)] {

@@ -21,7 +21,7 @@ func withholds(word string) bool {
 	switch word {
 	case "will", "would", "can", "could", "may", "might", "shall", "should", "must", "need", "needs", "want", "wants", "wish", "not", "never", "cannot", "can't", "won't",
 		"don't", "doesn't", "didn't", "haven't", "hasn't", "hadn't", "isn't", "aren't", "wasn't", "weren't", "couldn't", "unable", "failed", "fails", "please", "let", "let's", "i'll", "we'll", "it'll",
-		"yet", "without", "none", "nothing", "no", "neither", "nor", "pending", "awaiting", "waiting", "going", "about", "ready", "cause", "like", "requires", "require", "required", "says", "said", "which", "who", "to", "wouldn't", "i'd", "you'd", "did", "did't":
+		"yet", "without", "none", "nothing", "no", "neither", "nor", "pending", "awaiting", "waiting", "going", "about", "ready", "cause", "like", "requires", "require", "required", "says", "said", "which", "who", "to", "wouldn't", "i'd", "you'd", "did":
 		return true
 	}
 	return false

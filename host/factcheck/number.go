@@ -27,22 +27,22 @@ type number struct {
 func scanNumbers(text string, yield func(number)) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
+		case c-'0' > 9 && c-0xE3 > 6:
+			i++
 		case isDigit(c):
 			n, ok := readDigits(text, i)
 			if ok {
 				yield(n)
 			}
 			i = n.end
-		case c >= 0xE3 && c <= 0xE9 && !beginsHan(text, i):
+		case !beginsHan(text, i):
 			i += 3
-		case c >= 0xE3 && c <= 0xE9:
+		default:
 			n, ok := readHan(text, i)
 			if ok {
 				yield(n)
 			}
 			i = max(n.end, i+3)
-		default:
-			i++
 		}
 	}
 }
@@ -66,19 +66,15 @@ func beginsHan(text string, i int) bool {
 // readDigits reads the number whose first digit is at i.
 func readDigits(text string, i int) (number, bool) {
 	n := number{start: i, unit: one}
-	digits := 0
-	take := func(c byte) { n.value, digits = n.value*10+int64(c-'0'), digits+1 }
-	j := i
+	j, digits := i, 0
 	for ; j < len(text) && isDigit(text[j]); j++ {
-		if digits <= maxDigits {
-			take(text[j])
+		if digits++; digits <= maxDigits {
+			n.value = n.value*10 + int64(text[j]-'0')
 		}
 	}
-	for j-i <= 3 && isGroup(text, j) || j-i > 3 && j < len(text) && text[j-4] == ',' && isGroup(text, j) {
-		for _, c := range []byte(text[j+1 : j+4]) {
-			if digits <= maxDigits {
-				take(c)
-			}
+	for j < len(text) && text[j] == ',' && (digits <= 3 || text[j-4] == ',') && isGroup(text, j) {
+		if digits += 3; digits <= maxDigits {
+			n.value = n.value*1000 + int64(text[j+1]-'0')*100 + int64(text[j+2]-'0')*10 + int64(text[j+3]-'0')
 		}
 		j += 4
 	}
@@ -96,8 +92,19 @@ func readDigits(text string, i int) (number, bool) {
 	if digits > maxDigits {
 		return n, false
 	}
-	n.scale(text)
+	if j < len(text) && mayScale(text[j]) {
+		n.scale(text)
+	}
 	return n, true
+}
+
+// mayScale tells most of what follows on a number from a multiplier by one byte.
+func mayScale(c byte) bool {
+	switch c {
+	case ' ', 'k', 'K', 'w', 'W', 0xE4, 0xE5, 0xE7:
+		return true
+	}
+	return false
 }
 
 // isGroup reports whether a comma and exactly three digits stand at j.
@@ -108,14 +115,17 @@ func isGroup(text string, j int) bool {
 
 // isInside reports whether digits belong to a word, a date or a time.
 func isInside(text string, i, j int) bool {
-	if i > 0 && (isLetter(text[i-1]) || text[i-1] == '_' || strings.IndexByte("-:/.", text[i-1]) >= 0 && i > 1 && isWord(text[i-2])) {
+	if i > 0 && (isLetter(text[i-1]) || text[i-1] == '_' || joins(text[i-1]) && i > 1 && isWord(text[i-2])) {
 		return true
 	}
 	if j < len(text) && (text[j] == '_' || isLetter(text[j])) {
 		return !isScale(text, j) && !isCurrencyWord(text[j:])
 	}
-	return j+1 < len(text) && strings.IndexByte("-:/", text[j]) >= 0 && isDigit(text[j+1])
+	return j+1 < len(text) && joins(text[j]) && text[j] != '.' && isDigit(text[j+1])
 }
+
+// joins reports whether a mark joins the parts of a date, a time or a version.
+func joins(c byte) bool { return c == '-' || c == ':' || c == '/' || c == '.' }
 
 // isScale reports whether a lone k or w stands at j.
 func isScale(text string, j int) bool {
