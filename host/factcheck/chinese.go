@@ -2,34 +2,36 @@ package factcheck
 
 import "strings"
 
-// chineseClaims finds verbs with a mark of completion.
-func (a *answerText) chineseClaims(at int) []claim {
+// chineseClaims finds verbs with a mark of completion, and what is so now.
+func (a *answerText) chineseClaims(at int) (list []claim) {
 	c := a.clauses[at]
 	if cl, ok := a.nowClaim(at); ok {
-		return []claim{cl}
+		list = append(list, cl)
 	}
 	if !containsAny(a.in(c), "已", "了", "好", "成", "完", "搞定", "刚", "啦") {
-		return nil
-	}
-	text := otherWords.Replace(a.in(c))
-	if containsAny(text, "取消本次", "取消这次", "取消了本次", "取消了这次", "取消操作", "取消该操作") {
-		return nil // what was only planned
-	}
-	if !containsAny(text, "已", "了", "好", "成功", "完成", "完毕", "成", "搞定", "刚", "啦") || isQuestionZH(text) {
-		return nil
-	}
-	var list []claim
-	taken := 0
-	for _, v := range chineseVerbs() {
-		if i := strings.Index(text, v.text); i >= 0 && isComplete(text, i, i+len(v.text), false) {
-			list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), success: strings.Contains(text, "成功"), clause: at, start: c.start + i, end: c.start + i + len(v.text)})
-			taken++
-		}
-	}
-	if taken > 0 {
 		return list
 	}
-	for _, v := range shortVerbs() {
+	text := otherWords.Replace(a.in(c))
+	if isQuestionZH(text) || containsAny(text, "取消本次", "取消这次", "取消了本次", "取消了这次", "取消操作", "取消该操作") {
+		return list // asked, or only planned before
+	}
+	long := chineseVerbs()
+	verbs := claimsZH(text, long[:], false)
+	if len(verbs) == 0 {
+		short := shortVerbs()
+		verbs = claimsZH(text, short[:], true)
+	}
+	for _, cl := range verbs {
+		cl.clause, cl.start, cl.end = at, cl.start+c.start, cl.end+c.start
+		list = append(list, cl)
+	}
+	return list
+}
+
+// claimsZH gives for each verb its first place in a text where it is said to be
+// done, with places in that text.
+func claimsZH(text string, verbs []chineseVerb, short bool) (list []claim) {
+	for _, v := range verbs {
 		for from := 0; ; {
 			i := strings.Index(text[from:], v.text)
 			if i < 0 {
@@ -37,8 +39,8 @@ func (a *answerText) chineseClaims(at int) []claim {
 			}
 			i += from
 			from = i + len(v.text)
-			if isComplete(text, i, from, true) {
-				list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), success: strings.Contains(text, "成功"), clause: at, start: c.start + i, end: c.start + from})
+			if isComplete(text, i, from, short) {
+				list = append(list, claim{class: v.class, verb: v.text, by: doerZH(text, i), success: strings.Contains(text, "成功"), start: i, end: from})
 				break
 			}
 		}

@@ -40,5 +40,6 @@
 // numbers in English words, dates and times. A known id or name in the wrong place.
 // An action that is told in words that are not in its lists, that a tool of the
 // same kind did to another thing which the answer does not name, or a read that
-// never ran ("I have checked"). The same action claimed twice. Other languages.
+// never ran ("I have checked"). The same action claimed twice. What the model
+// itself wrote into a call, as it counts as known. Other languages.
 package factcheck

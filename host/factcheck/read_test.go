@@ -67,7 +67,7 @@ func TestMoods(t *testing.T) {
 		"If it is cancelled, tell me.": false, "Once confirmed, it will be cancelled": false, "I have not cancelled it": false, "I couldn't get it cancelled": false,
 		"Has it been cancelled?": false, "the updated price": false, "You have cancelled it": false, "It can be cancelled": false, "After it was cancelled, nothing": false,
 		"After checking, I've cancelled it": true, "Updated details:": false,
-		"已经改好了": true, "已将价格调整为新价": true, "改好了！": true, "把它改到新价了": true, "退款成功": true, "券已发": true, "搞定啦": true,
+		"已经改好了": true, "现在已经把1001改到89元了": true, "已将价格调整为新价": true, "改好了！": true, "把它改到新价了": true, "退款成功": true, "券已发": true, "搞定啦": true,
 		"改好了吗？": false, "还没改好": false, "改价失败了": false, "如果改好了": false, "我会改到新价": false, "要不要改到新价": false, "正在改价": false, "确认后改价": false,
 		"我发现了问题": false, "建议您关注": false, "您已付款": false, "请改好了再说": false,
 	} {
