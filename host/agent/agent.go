@@ -377,7 +377,7 @@ func (t *turn) ask(ctx context.Context, notes []string) (model.Reply, error) {
 	defer heard()
 	show := func(e model.Event) { heard(); t.sink.piece(e) }
 	if t.withholds() {
-		show = nil
+		show = func(model.Event) {}
 	}
 	reply, err := t.Model.Complete(ctx, request, show)
 	if err != nil {
