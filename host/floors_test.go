@@ -21,7 +21,7 @@ const module = "github.com/sluicehq/sluice"
 var floors = [][]string{
 	{"abi/value"},
 	{"abi", "abi/wire", "abi/wording"},
-	{"host", "abi/manifest", "host/rewrite"},
+	{"host", "abi/manifest", "host/rewrite", "host/factcheck"},
 	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory", "memory/qdrant", "memory/memorytest"},
 	{"host/release", "host/grant", "host/audit", "host/window", "host/plan", "host/jobs"},
 	{"host/dispatch", "host/rules"},

@@ -24,6 +24,7 @@ const (
 	RecordQuestion  RecordKind = "question"  // a person was asked whether the call may run
 	RecordAnswer    RecordKind = "answer"    // a person said so, or not, or took the question back
 	RecordApproved  RecordKind = "approved"  // the call runs with a person's yes
+	RecordUnbacked  RecordKind = "unbacked"  // an answer claims what nothing on record shows
 	RecordGrant     RecordKind = "grant"     // a standing permission was given or revoked
 
 	RecordObjection  RecordKind = "objection"  // the user said no to what a soft-gate told them

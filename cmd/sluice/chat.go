@@ -44,6 +44,7 @@ End it with Ctrl-D.`,
 		},
 	}
 	sessionFlags(c, &session)
+	p.claimsFlag(c)
 	c.Flags().StringVar((*string)(&session.Ref.Session), "session", "", "the session to go on with (default: a new one)")
 	c.Flags().StringVar((*string)(&session.Mode), "mode", "", "auto, suggest or never: how much the assistant may do by itself (default: as the session has it, auto for a new one)")
 	c.Flags().StringVar(&seed, "seed", "", "NAMESPACE=FILE: a JSON file {key: value} that fills a kv namespace first")
@@ -60,6 +61,9 @@ func sessionFlags(c *cobra.Command, s *agent.Session) {
 func (p *program) chat(ctx context.Context, session agent.Session, seed string) (err error) {
 	if problem := agent.ValidMode(session.Mode); problem != nil {
 		return fmt.Errorf("%w: --mode takes auto, suggest or never", errUsage)
+	}
+	if err := p.validClaims(); err != nil {
+		return err
 	}
 	m, err := p.model.open()
 	if err != nil {

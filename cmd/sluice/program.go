@@ -42,6 +42,7 @@ type program struct {
 	policy   string // a file; empty for no red lines
 	alerts   string // a URL; empty for the log alone
 	limits   agent.Limits
+	claims   agent.Claims
 	model    modelFlags
 	egress   egressFlags
 	engine   sandbox.Config // what the command line sets of it

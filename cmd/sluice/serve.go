@@ -36,6 +36,7 @@ Ctrl-C lets running turns finish.`,
 	}{{"task", "one user input", &p.limits.Task.Tokens}, {"session", "one session", &p.limits.Session.Tokens}, {"live", "all sessions of one live", &p.limits.Live.Tokens}} {
 		c.Flags().Int64Var(bound.tokens, bound.name+"-tokens", *bound.tokens, "tokens that "+bound.of+" may use: answers, and input that the model's vendor had not cached; 0 lets nothing run")
 	}
+	p.claimsFlag(c)
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:7700", "loopback address and port; port 0 takes a free one")
 	return c
 }
@@ -43,6 +44,9 @@ Ctrl-C lets running turns finish.`,
 func (p *program) serve(ctx context.Context, listen string) (err error) {
 	if min(p.limits.Task.Tokens, p.limits.Session.Tokens, p.limits.Live.Tokens) < 0 {
 		return fmt.Errorf("%w: --task-tokens, --session-tokens and --live-tokens take 0 or more", errUsage)
+	}
+	if err := p.validClaims(); err != nil {
+		return err
 	}
 	m, err := p.model.open()
 	if err != nil {

@@ -168,7 +168,7 @@ func (h *hall) close(ctx context.Context) error {
 
 // agent makes an agent over the hall with a model.
 func (p *program) agent(h *hall, m model.Provider) *agent.Agent {
-	return agent.New(agent.Config{Store: h.store, Releases: h.releases, Dispatch: h.dispatch, Model: m, Window: p.model.window, Limits: func(host.TenantID) agent.Limits { return p.limits }})
+	return agent.New(agent.Config{Store: h.store, Releases: h.releases, Dispatch: h.dispatch, Model: m, Claims: p.claims, Window: p.model.window, Limits: func(host.TenantID) agent.Limits { return p.limits }})
 }
 
 // loadAll loads the newest release of every skill of the registry. A skill

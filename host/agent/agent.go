@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/factcheck"
 	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
@@ -45,6 +46,7 @@ type Config struct {
 	Price      Price // of Model; zero counts no money
 	SmallPrice Price // of Small
 
+	Claims   Claims        // what becomes of an answer that claims too much; ClaimsStop by default
 	Patience time.Duration // without a piece of an answer, until the user is told so; less than 0 is endless
 	Parallel int           // reads at once; MaxCalls at most
 	Batch    time.Duration // for the calls of one answer together
@@ -77,6 +79,9 @@ type Agent struct {
 
 // New makes an agent.
 func New(cfg Config) *Agent {
+	if cfg.Claims == "" {
+		cfg.Claims = ClaimsStop
+	}
 	if cfg.Patience == 0 {
 		cfg.Patience = DefaultPatience
 	}
@@ -136,6 +141,7 @@ const (
 	TooLong    Reason = "steps"      // the task's ceiling of steps was reached
 	Spent      Reason = "budget"     // the task, the session or the live has used up what it may use
 	Refused    Reason = "refused"    // a guard would not let the model be asked, or answer
+	Unbacked   Reason = "unbacked"   // the answer claims what nothing on record shows; its place has a request to confirm
 	Circled    Reason = "circling"   // the loop breaker cut off calls twice
 	Superseded Reason = "superseded" // it was broken off, and another input came before it was delivered again
 )
@@ -226,12 +232,14 @@ type turn struct {
 	project string                     // the notes
 	answer  Answer
 
-	checkpoint string       // of the session's files, if the task has one
-	elsewhere  host.Amount  // that other sessions of the live have used
-	refused    *abi.Problem // by a guard: the turn ends
-	recalled   []abi.Memory // of the hooks, for the next answer
-	remarks    []string     // likewise
-	toldLater  atomic.Bool  // that it takes long
+	checkpoint string              // of the session's files, if the task has one
+	elsewhere  host.Amount         // that other sessions of the live have used
+	refused    *abi.Problem        // by a guard: the turn ends
+	unbacked   []factcheck.Finding // in the last answer
+	told       window.Layers       // what the last answer was asked with
+	recalled   []abi.Memory        // of the hooks, for the next answer
+	remarks    []string            // likewise
+	toldLater  atomic.Bool         // that it takes long
 }
 
 func (a *Agent) newTurn(s Session, on func(host.Event), end context.CancelCauseFunc) *turn {
@@ -291,30 +299,33 @@ type stop struct {
 	reason Reason
 	code   abi.Code     // whose words the user is left with
 	tell   *abi.Problem // what nobody was told of yet
+	words  string       // in the place of those of a code
 }
 
 // stopped says whether the turn is to end before the model is asked again.
 func (t *turn) stopped() stop {
 	switch {
+	case t.refused != nil && t.unbacked != nil:
+		return stop{reason: Unbacked, tell: t.refused, words: t.confirmation()}
 	case t.refused != nil:
-		return stop{Refused, t.refused.Code, t.refused}
+		return stop{reason: Refused, code: t.refused.Code, tell: t.refused}
 	case t.cutOff(abi.Circling): // the call has told the user, and dispatch the hooks
-		return stop{Circled, abi.Circling, nil}
+		return stop{reason: Circled, code: abi.Circling}
 	}
 	problem := t.spare()
 	switch {
 	case problem != nil && t.budgets()[0].Left().Steps == 0:
-		return stop{TooLong, problem.Code, problem}
+		return stop{reason: TooLong, code: problem.Code, tell: problem}
 	case problem != nil:
-		return stop{Spent, problem.Code, problem}
+		return stop{reason: Spent, code: problem.Code, tell: problem}
 	case t.cutOff(abi.OverBudget):
-		return stop{Spent, abi.OverBudget, nil}
+		return stop{reason: Spent, code: abi.OverBudget}
 	}
 	return stop{}
 }
 
 // maxAsks is how often the model is asked for one answer: once more with what a
-// guard has against the first one.
+// guard, or the check of claims, has against the first one.
 const maxAsks = 2
 
 // think asks the model and stores its answer. An answer without calls is the
@@ -323,11 +334,15 @@ const maxAsks = 2
 func (t *turn) think(ctx context.Context) error {
 	var notes []string
 	for try := 1; ; try++ {
+		t.unbacked = nil
 		reply, err := t.ask(ctx, notes)
 		if err != nil || t.refused != nil {
 			return err
 		}
 		objection, err := t.judge(ctx, reply)
+		if err == nil && objection == nil {
+			objection, err = t.checkClaims(ctx, reply, len(notes))
+		}
 		if err != nil {
 			return err
 		}
@@ -349,7 +364,7 @@ func (t *turn) think(ctx context.Context) error {
 }
 
 // ask asks the model once, with notes for this answer alone, and counts what it
-// used. Pieces of an answer that guards judge are not shown before they have.
+// used. Pieces of an answer that is judged are not shown before it was.
 func (t *turn) ask(ctx context.Context, notes []string) (model.Reply, error) {
 	if err := t.recall(ctx, notes); err != nil || t.refused != nil {
 		return model.Reply{}, err
@@ -361,8 +376,8 @@ func (t *turn) ask(ctx context.Context, notes []string) (model.Reply, error) {
 	heard := t.bePatient()
 	defer heard()
 	show := func(e model.Event) { heard(); t.sink.piece(e) }
-	if t.Dispatch.Hooks.GuardsAnswers(t.ref.Tenant) {
-		show = nil
+	if t.withholds() {
+		show = func(model.Event) {}
 	}
 	reply, err := t.Model.Complete(ctx, request, show)
 	if err != nil {
@@ -392,7 +407,7 @@ func (t *turn) bill(request model.Request, reply model.Reply) {
 
 // keep shows an answer that was withheld until now, and stores it.
 func (t *turn) keep(ctx context.Context, reply model.Reply) error {
-	if t.Dispatch.Hooks.GuardsAnswers(t.ref.Tenant) {
+	if t.withholds() {
 		t.sink.piece(model.Event{Text: reply.Text})
 	}
 	t.say(reply.Message())
@@ -419,7 +434,12 @@ func validReply(r model.Reply) *abi.Problem {
 // end stores the turn's answer with its input, so that a redelivery gets it.
 func (t *turn) end(ctx context.Context, s stop) (Answer, error) {
 	t.answer.Reason = s.reason
-	if s.tell != nil {
+	switch {
+	case s.words != "": // they tell the user more than a notice would
+		t.Dispatch.Report(ctx, host.Trouble{Session: t.ref, Problem: s.tell})
+		t.sink.piece(model.Event{Text: s.words})
+		t.say(model.Message{Role: model.RoleAssistant, Text: s.words, ByHost: true})
+	case s.tell != nil:
 		t.trouble(ctx, s.tell)
 	}
 	if s.code != 0 {

@@ -73,7 +73,8 @@
 //  1. PreReasoning is asked before each question to the model. What it injects
 //     stands behind the conversation and is stored nowhere; a turn that goes on
 //     elsewhere asks the hooks again, and they may say something else.
-//  2. Where a guard judges answers, nobody sees a piece of one before.
+//  2. Where a guard or the check of claims judges answers, nobody sees a piece of
+//     one before.
 //  3. PostReasoning is asked before the answer is stored. What a refusal does is
 //     what the table of problems says of its code. What may pass, also a guard that
 //     does not answer, breaks the turn off: the same input asks again. What the
@@ -81,6 +82,18 @@
 //     row, ends the turn, and the user is told. A refused answer is not stored;
 //     what it used counts.
 //  4. Notes and refusals are on record before the turn goes on.
+//
+// # Life of a claim (factcheck.go)
+//
+//  1. After the hooks, an answer is held against what the model was told and what
+//     its calls did. Earlier answers prove nothing but numbers that they worked
+//     out; what was withheld proves nothing.
+//  2. What claims more is on record, with the words and the reasons.
+//  3. The model is told which words have no ground, and may answer once more,
+//     for what an answer costs. That is the one chance that guards give, too.
+//  4. If that claims too much again, the user gets the host's words in its place:
+//     what was claimed, what was really done, and the request to confirm. With
+//     them the turn ends, as unbacked.
 //
 // OnProblem hears of what breaks a turn off or ends it without an answer, beside
 // what dispatch tells of calls. OnTurnEnd, OnSessionEnd (EndSession, Clear and

@@ -47,6 +47,7 @@ func (t *turn) view(ctx context.Context) (model.Request, error) {
 		}
 	}
 	layers.Talk = plan.Messages
+	t.told = layers
 	return layers.Request(), nil
 }
 

@@ -142,7 +142,7 @@ func (cfg Config) playInto(ctx context.Context, tenant host.TenantID, c Case, r 
 func (cfg Config) talk(ctx context.Context, ref host.SessionRef, c Case, r *Result) {
 	recorded := resultsOf(c.Messages)
 	r.Calls = len(recorded)
-	a := agent.New(agent.Config{Store: cfg.Store, Releases: cfg.Releases, Dispatch: cfg.Dispatch, Model: model.NewReplay(c.Messages), Limits: unbounded})
+	a := agent.New(agent.Config{Store: cfg.Store, Releases: cfg.Releases, Dispatch: cfg.Dispatch, Model: model.NewReplay(c.Messages), Limits: unbounded, Claims: agent.ClaimsOff})
 	next := 0
 	for turn, text := range answered(c.Messages) {
 		in := agent.Input{ID: host.InputID(fmt.Sprintf("%s/%d", c.Name, turn)), Text: text}

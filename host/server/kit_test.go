@@ -97,7 +97,7 @@ func serverOver(t *testing.T, store *state.Store, m model.Provider, cfg Config) 
 	t.Helper()
 	if cfg.Agent == nil {
 		cfg.Agent = agent.New(agent.Config{
-			Store: store, Model: m, Releases: release.NewSet(nil, nil), Wait: 20 * time.Millisecond,
+			Store: store, Model: m, Releases: release.NewSet(nil, nil), Wait: 20 * time.Millisecond, Claims: agent.ClaimsReport, // so that pieces come as the model gives them
 			Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: store}}),
 		})
 	}

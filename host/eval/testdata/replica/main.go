@@ -153,7 +153,7 @@ func (r *replica) open(ctx context.Context) (err error) {
 	for r.store, err = state.Open(ctx, r.Store, state.Options{}); err != nil; r.store, err = state.Open(ctx, r.Store, state.Options{}) {
 		time.Sleep(50 * time.Millisecond)
 	}
-	r.agent = agent.New(agent.Config{Store: r.store, Releases: releases, Model: oracle{r}, Name: r.Name, Lease: r.Lease,
+	r.agent = agent.New(agent.Config{Claims: agent.ClaimsOff, Store: r.store, Releases: releases, Model: oracle{r}, Name: r.Name, Lease: r.Lease,
 		Dispatch: dispatch.New(dispatch.Config{Config: grant.Config{Store: r.store}, Breaker: dispatch.BreakerReports})})
 	return nil
 }
