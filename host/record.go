@@ -25,6 +25,7 @@ const (
 	RecordAnswer    RecordKind = "answer"    // a person said so, or not, or took the question back
 	RecordApproved  RecordKind = "approved"  // the call runs with a person's yes
 	RecordGrant     RecordKind = "grant"     // a standing permission was given or revoked
+	RecordErasure   RecordKind = "erasure"   // the payload of other records was removed on somebody's request
 )
 
 // A Record is one entry of the audit log. Seq and Time are given by the store.
