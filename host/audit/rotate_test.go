@@ -84,7 +84,9 @@ func TestABrokenSeamIsFound(t *testing.T) {
 		log    int64
 	}{
 		{"the newest log is gone", func(dir, _ string) error { return os.RemoveAll(filepath.Join(dir, "3")) }, verify.Truncated, 2},
-		{"all but the first are gone", func(dir, _ string) error { return rejoin(os.RemoveAll(filepath.Join(dir, "3")), os.RemoveAll(filepath.Join(dir, "2"))) }, verify.Truncated, 1},
+		{"all but the first are gone", func(dir, _ string) error {
+			return rejoin(os.RemoveAll(filepath.Join(dir, "3")), os.RemoveAll(filepath.Join(dir, "2")))
+		}, verify.Truncated, 1},
 		{"the first is another's", func(dir, other string) error { return swap(dir, other, "1") }, verify.Seam, 2},
 		{"the second is another's", func(dir, other string) error { return swap(dir, other, "2") }, verify.Seam, 2},
 		{"two logs change places", func(dir, _ string) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 )
 
@@ -24,7 +25,7 @@ const (
 // be sealed is logged and tried again every half minute; Run ends with it then.
 func (q *Sequencer) Run(ctx context.Context) error {
 	end := time.Now().Add(stint)
-	r := &run{q: q, failed: map[host.TenantID]error{}}
+	r := &run{q: q, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
 	for first := true; ; first = false {
 		if err := r.walk(ctx); err != nil {
 			return err
@@ -50,6 +51,7 @@ func (q *Sequencer) Run(ctx context.Context) error {
 type run struct {
 	q      *Sequencer
 	failed map[host.TenantID]error // since the last walk: left alone until the next one
+	again  map[host.TenantID]bool  // others were in the way
 
 	// The greatest seq that the last pass had seen, and the one before it. A
 	// pass begins at the earlier one: a record that was being kept while a pass
@@ -74,7 +76,8 @@ func (r *run) walk(ctx context.Context) (err error) {
 
 // pass looks at the tenants that have something new.
 func (r *run) pass(ctx context.Context) error {
-	fresh := map[host.TenantID]bool{}
+	fresh := r.again
+	r.again = map[host.TenantID]bool{}
 	for at := r.earlier; ; {
 		tenants, last, err := r.q.Store.RecordTenantsSince(ctx, at)
 		if err != nil {
@@ -98,7 +101,11 @@ func (r *run) pass(ctx context.Context) error {
 // seal keeps one tenant's failure from the others.
 func (r *run) seal(ctx context.Context, tenant host.TenantID) {
 	_, err := r.q.Seal(ctx, tenant)
-	if err == nil || ctx.Err() != nil {
+	switch problem := host.ProblemOf(err); {
+	case problem == nil || ctx.Err() != nil:
+		return
+	case problem.Code == abi.StoreConflict:
+		r.again[tenant] = true
 		return
 	}
 	r.failed[tenant] = err
