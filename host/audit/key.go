@@ -76,6 +76,22 @@ func (f KeyFile) For(public string) (*Key, error) {
 		WithHint("give every host the same file: copy it, or name it with --audit-key"), nil)
 }
 
+// Publics gives the public parts of the file's keys, the newest first; none if
+// there is no file.
+func (f KeyFile) Publics() (all []string, err error) {
+	keys, err := f.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, f.fail(err)
+	}
+	for _, key := range keys {
+		all = append(all, key.public)
+	}
+	return all, nil
+}
+
 // Add puts a new key in front of the file's others. It is for one caller at a
 // time.
 func (f KeyFile) Add() (*Key, error) {
