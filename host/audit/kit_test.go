@@ -69,7 +69,7 @@ func must(t testing.TB, err error) {
 }
 
 // raw opens the database behind the store.
-func (r room) raw(t *testing.T) *sql.DB {
+func (r room) raw(t testing.TB) *sql.DB {
 	t.Helper()
 	var db *sql.DB
 	var err error

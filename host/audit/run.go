@@ -26,6 +26,9 @@ const (
 func (q *Sequencer) Run(ctx context.Context) error {
 	end := time.Now().Add(stint)
 	r := &run{q: q, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
 	for first := true; ; first = false {
 		if err := r.walk(ctx); err != nil {
 			return err
@@ -59,13 +62,20 @@ type run struct {
 	last, earlier int64
 }
 
+// lookBack is how many seqs before the last one the first pass begins: they
+// may be of records that were being kept while the first walk looked.
+const lookBack = 1000
+
+// begin tells from where on the passes look.
+func (r *run) begin(ctx context.Context) (err error) {
+	r.last, err = r.q.Store.LastRecordSeq(ctx)
+	r.earlier = max(0, r.last-lookBack)
+	return err
+}
+
 // walk looks at every tenant that has records.
 func (r *run) walk(ctx context.Context) (err error) {
 	clear(r.failed)
-	if r.last, err = r.q.Store.LastRecordSeq(ctx); err != nil {
-		return err
-	}
-	r.earlier = r.last
 	for tenant := host.TenantID(""); ; {
 		if tenant, err = r.q.Store.NextRecordTenant(ctx, tenant); err != nil || tenant == "" {
 			return err
