@@ -96,6 +96,13 @@ func (s *selection) each(ctx context.Context, store *state.Store, tenant host.Te
 		from = time.Now().Add(-s.since)
 	}
 	filter := s.RecordFilter
+	if filter.Call == "" {
+		upTo, err := store.SettledSeq(ctx, tenant)
+		if err != nil || upTo == 0 {
+			return err
+		}
+		filter.UpToSeq = upTo
+	}
 	for {
 		page, err := store.Records(ctx, tenant, filter)
 		if err != nil || len(page) == 0 {

@@ -28,7 +28,10 @@ func startJobs(ctx context.Context, h *hall, q *audit.Sequencer, log *slog.Logge
 		run, stop := context.WithCancel(run)
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
-		return q.Run(run)
+		if err := q.Run(run); ctx.Err() == nil {
+			return err
+		}
+		return nil
 	}
 	sealing, err := jobs.New(h.store, log, jobs.Job{Name: "audit.seal", Every: jobs.MinEvery, Limit: jobs.MaxLimit, Do: seal})
 	if err != nil {
