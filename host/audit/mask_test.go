@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/state"
 )
@@ -44,6 +46,22 @@ func TestWhatASchemaMarksIsMaskedWhereverItStands(t *testing.T) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// The mark goes through a skill's manifest as authors write it: in files that
+// refer to each other.
+func TestTheMarksOfAManifestHide(t *testing.T) {
+	files := fstest.MapFS{
+		"skill.yaml":          {Data: []byte("sluice: 1\nname: test\nversion: 1.0.0\nsummary: A test.\nabi: 1\ntools:\n  - name: go\n    summary: Go.\n    effect: read\n    input: schemas/in.yaml\n    examples: [{say: go, args: {sku: '1', to: [{street: x}]}}]\n")},
+		"schemas/in.yaml":     {Data: []byte("type: object\nproperties:\n  sku: {type: string}\n  to: {type: array, items: {$ref: 'people.yaml#/$defs/a~1b'}}\nadditionalProperties: false\n")},
+		"schemas/people.yaml": {Data: []byte("$defs:\n  a/b: {type: object, properties: {street: {type: string, x-sensitive: true}, town: {type: string}, next: {$ref: '#/$defs/a~1b'}}}\n")},
+	}
+	skill, err := manifest.Load(files, "skill.yaml")
+	must(t, err)
+	got, err := json.Marshal(maskBy(json.RawMessage(skill.Tool("go").Input), json.RawMessage(`{"sku":"1","to":[{"street":"x","town":"y","next":{"street":"z"}}]}`)))
+	if must(t, err); string(got) != `{"sku":"1","to":[{"next":{"street":"[masked]"},"street":"[masked]","town":"y"}]}` {
+		t.Errorf("got %s", got)
 	}
 }
 
