@@ -32,7 +32,7 @@ type queries struct {
 
 	live, makeLive, endLive, lives string
 
-	lockSlots, makeLane, markLane, laneMark, staleLanes, removeLane string
+	lockSlots, countSlots, makeLane, markLane, laneMark, staleLanes, removeLane string
 }
 
 const (
@@ -165,6 +165,7 @@ func newQueries(d dialect) queries {
 		lives:    "SELECT live_id, started_at, ended_at, detail FROM agent_live WHERE tenant_id = ? AND live_id > ? ORDER BY live_id LIMIT ?",
 
 		lockSlots:  "INSERT INTO tenant_slot (tenant_id, slot) VALUES %s ON DUPLICATE KEY UPDATE slot = VALUES(slot)",
+		countSlots: "SELECT COUNT(*) FROM tenant_slot WHERE tenant_id = ?",
 		makeLane:   d.upsert("store_lane", []string{"lane_id"}, []string{"mark", "used_at"}),
 		markLane:   "UPDATE store_lane SET mark = ? WHERE lane_id = ?",
 		laneMark:   "SELECT mark FROM store_lane WHERE lane_id = ?" + d.lock,

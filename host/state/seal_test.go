@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -112,4 +113,41 @@ func TestSealingsThatCannotBeAreRefused(t *testing.T) {
 		log.Size = 4
 		wantCode(t, s.Seal(t.Context(), Sealing{Log: log, Was: 3}), abi.StoreConflict) // it is closed
 	})
+}
+
+// Whoever asks up to where the records are there waits for a call that is slow to
+// commit. No other call waits for him.
+func TestNoCallWaitsForWhoWaitsForAnother(t *testing.T) {
+	d := mariadbDatabase()
+	dsn := d.fresh(t)
+	s := openAt(t, dsn, Options{})
+	must(t, record(t, s, "call"))
+	_, err := s.SettledSeq(t.Context(), "shop") // makes the slots
+	must(t, err)
+	db := d.raw(t, dsn)
+	tx, err := db.Begin()
+	must(t, err)
+	defer tx.Rollback()
+	_, err = tx.Exec("UPDATE tenant_slot SET slot = slot WHERE tenant_id = 'shop' AND slot = 63")
+	must(t, err)
+	_, err = tx.Exec("SELECT * FROM tenant_slot WHERE tenant_id = 'shop' AND slot = 63 FOR UPDATE")
+	must(t, err)
+	settled := make(chan error, 1)
+	go func() {
+		_, err := s.SettledSeq(context.Background(), "shop")
+		settled <- err
+	}()
+	for waiting := 0; waiting == 0; {
+		must(t, db.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'INSERT INTO tenant_slot%'").Scan(&waiting))
+	}
+	for i := range 20 {
+		call := host.CallID(fmt.Sprint("call", i))
+		if slotOf(string(call), "s1") != 1<<63 {
+			must(t, record(t, s, call))
+		}
+	}
+	must(t, tx.Commit())
+	if err := <-settled; err != nil { // the calls took longer than anybody waits for a lock
+		wantCode(t, err, abi.StoreConflict)
+	}
 }
