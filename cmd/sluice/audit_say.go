@@ -131,7 +131,7 @@ func (s speaker) report(r verify.Report) string {
 		b.WriteString(s.pick("%s: %d entries, signed %s with %s\n", "%s：%d 条，签署于 %s，密钥 %s\n", l.Origin, l.Size, when(l.Time), l.Key))
 	}
 	if f := r.Finding; f != nil {
-		b.WriteString(s.pick("WRONG (%s): %s\n", "不通过（%s）：%s\n", f.What, f.Message))
+		b.WriteString(s.finding(f))
 		return b.String()
 	}
 	b.WriteString(s.pick("whole: %d entries are what was sealed\n", "完整：%d 条均与封存时一致\n", r.Entries))
@@ -139,6 +139,25 @@ func (s speaker) report(r verify.Report) string {
 		b.WriteString(s.pick("no key was named: that it is the host's own log is not shown\n", "未指定密钥：不能证明这是该主机的日志\n"))
 	}
 	return b.String()
+}
+
+// finding tells what is wrong; the verifier itself speaks English.
+func (s speaker) finding(f *verify.Finding) string {
+	if !s.zh {
+		return fmt.Sprintf("WRONG (%s): %s\n", f.What, f.Message)
+	}
+	what := map[string]string{
+		verify.Changed: "记录被改动", verify.Removed: "记录或其内容被移除", verify.Reordered: "记录被调换顺序", verify.Added: "出现未封存的记录",
+		verify.Signature: "签名与密钥不符", verify.Forked: "与已签署的检查点不一致", verify.Truncated: "日志被截短", verify.Seam: "两段日志不相衔接", verify.Malformed: "内容无法读取",
+	}[f.What]
+	at := fmt.Sprintf("日志 %d", f.Log)
+	if f.Index >= 0 {
+		at += fmt.Sprintf("，第 %d 条", f.Index)
+	}
+	if f.Seq > 0 {
+		at += fmt.Sprintf("，记录 %d", f.Seq)
+	}
+	return fmt.Sprintf("不通过（%s）：%s。%s\n", cmp.Or(what, f.What), at, f.Message)
 }
 
 func (s speaker) proof(r verify.ProofReport) string {

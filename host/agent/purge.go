@@ -62,6 +62,9 @@ func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
 // gives how many records were erased, and fails as both do; what it has not done
 // then, it does when it is asked again.
 func (a *Agent) PurgeWithRecords(ctx context.Context, log *audit.Sequencer, req audit.EraseRequest) (erased int, err error) {
+	if err := req.Valid(); err != nil {
+		return 0, err // before anything is gone
+	}
 	if err := a.Purge(ctx, req.Of); err != nil {
 		return 0, err
 	}

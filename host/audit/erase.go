@@ -16,7 +16,7 @@ import (
 
 // An EraseRequest says whose records lose their payload, and who wants it.
 type EraseRequest struct {
-	Of  host.SessionRef // all of a session's or, without one, of a user's; those two together are needed at least with the tenant
+	Of  host.SessionRef // a session's or, without one, all of the user's
 	By  string          // on record
 	Why string          // on record
 }
@@ -43,6 +43,14 @@ type span struct {
 	Last  int64 `json:"last"`
 }
 
+// Valid gives the BadValue with which Erase would refuse the request.
+func (r EraseRequest) Valid() error {
+	if r.Of.User == "" || r.By == "" || len(r.By)+len(r.Why) > maxWords {
+		return host.Fail("audit.Erase", abi.NewProblem(abi.BadValue, "an erasure needs a user, and who wants it, in %d bytes at most", maxWords), nil)
+	}
+	return nil
+}
+
 // Erase takes user, session, call, tool, key and detail away from records, and
 // the salts of their digests, so that nobody can find out any more what they were;
 // seq, time, kind and release stay, and every proof. What is not sealed yet is
@@ -50,8 +58,8 @@ type span struct {
 // erased is left out. Who reads the store's files, or a copy of them, may find
 // what was erased there until the database has written over it.
 func (q *Sequencer) Erase(ctx context.Context, req EraseRequest) (erased int, err error) {
-	if req.Of.User == "" || req.By == "" || len(req.By)+len(req.Why) > maxWords {
-		return 0, host.Fail("audit.Erase", abi.NewProblem(abi.BadValue, "an erasure needs a user, and who wants it, in %d bytes at most", maxWords), nil)
+	if err := req.Valid(); err != nil {
+		return 0, err
 	}
 	for after := int64(0); ; {
 		if _, err := q.Seal(ctx, req.Of.Tenant); err != nil {
