@@ -26,6 +26,7 @@ const (
 	RecordApproved  RecordKind = "approved"  // the call runs with a person's yes
 	RecordUnbacked  RecordKind = "unbacked"  // an answer claims what nothing on record shows
 	RecordGrant     RecordKind = "grant"     // a standing permission was given or revoked
+	RecordErasure   RecordKind = "erasure"   // the payload of other records was removed on somebody's request
 
 	RecordObjection  RecordKind = "objection"  // the user said no to what a soft-gate told them
 	RecordUndo       RecordKind = "undo"       // the call undid another one, by the tool that its manifest names

@@ -10,19 +10,37 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/host/audit"
 	"github.com/sluicehq/sluice/host/jobs"
 )
 
 // startJobs runs the host's periodic work until the function that it gives is
 // called, which waits for the run that is on.
-func startJobs(ctx context.Context, h *hall, log *slog.Logger) (end func(), err error) {
+func startJobs(ctx context.Context, h *hall, q *audit.Sequencer, log *slog.Logger) (end func(), err error) {
 	runner, err := jobs.New(h.store, log, jobs.Purges(h.store, jobs.DefaultAges())...)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	// A run of the sealing lasts for minutes, and nothing waits for it: it has a
+	// runner of its own, and ends at once when the host stops.
+	seal := func(run context.Context) error {
+		run, stop := context.WithCancel(run)
+		defer stop()
+		defer context.AfterFunc(ctx, stop)()
+		if err := q.Run(run); ctx.Err() == nil {
+			return err
+		}
+		return nil
+	}
+	sealing, err := jobs.New(h.store, log, jobs.Job{Name: "audit.seal", Every: jobs.MinEvery, Limit: jobs.MaxLimit, Do: seal})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	var running sync.WaitGroup
 	running.Go(func() { runner.Run(ctx) })
+	running.Go(func() { sealing.Run(ctx) })
 	return func() {
 		cancel()
 		running.Wait()
@@ -54,7 +72,15 @@ func (p *program) listJobs(ctx context.Context, h *hall) error {
 	for _, j := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.Name, whenever(j.EndedAt), whenever(j.NextAt), j.Holder, j.Failure)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	lag, err := p.sequencer(h.store).Lag(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "\naudit: %d records of %d tenants are not sealed; the oldest is from %s\n", lag.Records, lag.Behind, whenever(lag.Oldest))
+	return nil
 }
 
 // whenever is when, for a time that may not have come.

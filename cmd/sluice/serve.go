@@ -71,7 +71,9 @@ func (p *program) serve(ctx context.Context, listen string) (err error) {
 		return err
 	}
 	defer quiet()
-	endJobs, err := startJobs(ctx, h, log)
+	q := p.sequencer(h.store)
+	q.Log = log
+	endJobs, err := startJobs(ctx, h, q, log)
 	if err != nil {
 		return err
 	}

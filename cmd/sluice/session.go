@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/agent"
+	"github.com/sluicehq/sluice/host/audit"
 	"github.com/sluicehq/sluice/host/model"
 )
 
@@ -264,14 +265,29 @@ func (p *program) sessionRollbackCommand() *cobra.Command {
 }
 
 func (p *program) sessionPurgeCommand() *cobra.Command {
-	var yes bool
-	c := p.aSession("purge SESSION", "Remove everything that a session has; the audit log stays", "", "  sluice session purge s1 --yes",
+	var yes, erase bool
+	var by, why string
+	c := p.aSession("purge SESSION", "Remove everything that a session has; the audit log stays",
+		`Purge removes a session's state, blobs and files. Its records stay in the audit log; with --erase their
+payload is removed too: who it was and what was said and done, but not that something was.`,
+		"  sluice session purge s1 --yes\n  sluice session purge s1 --yes --erase --by privacy@shop.example --why 'request 17'",
 		func(ctx context.Context, h *hall, ref host.SessionRef) error {
-			if !yes {
+			switch {
+			case !yes:
 				return fmt.Errorf("%w: a purge cannot be taken back; say --yes", errUsage)
+			case erase && by == "":
+				return fmt.Errorf("%w: an erasure is on record; say with --by who wants it", errUsage)
+			case !erase:
+				return p.step("removing "+string(ref.Session), func() error { return p.agent(h, nil).Purge(ctx, ref) })
 			}
-			return p.step("removing "+string(ref.Session), func() error { return p.agent(h, nil).Purge(ctx, ref) })
+			return p.step("removing "+string(ref.Session), func() error {
+				n, err := p.agent(h, nil).PurgeWithRecords(ctx, p.sequencer(h.store), audit.EraseRequest{Of: ref, By: by, Why: why})
+				fmt.Fprintf(p.stderr, "%d audit records of %s were erased\n", n, ref.Session)
+				return err
+			})
 		})
 	c.Flags().BoolVar(&yes, "yes", false, "do it")
+	c.Flags().BoolVar(&erase, "erase", false, "also remove the payload of its audit records")
+	erasureFlags(c, &by, &why)
 	return c
 }

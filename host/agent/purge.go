@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/audit"
 )
 
 // A purge or a rollback has the session for itself for so long, and ends a
@@ -54,6 +55,20 @@ func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
 		return host.Fail("agent.Purge", abi.NewProblem(abi.SystemFailure, "session %s has more than is removed at once", ref).
 			WithHint("purge it again"), nil)
 	})
+}
+
+// PurgeWithRecords purges a session, and then takes the payload of its records
+// out of the audit log, on the word of who wants it: see audit.Sequencer.Erase. It
+// gives how many records were erased, and fails as both do; what it has not done
+// then, it does when it is asked again.
+func (a *Agent) PurgeWithRecords(ctx context.Context, log *audit.Sequencer, req audit.EraseRequest) (erased int, err error) {
+	if err := req.Valid(); err != nil {
+		return 0, err // before anything is gone
+	}
+	if err := a.Purge(ctx, req.Of); err != nil {
+		return 0, err
+	}
+	return log.Erase(ctx, req)
 }
 
 // RollBack puts a session's files back to one of its checkpoints, exactly. It

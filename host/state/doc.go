@@ -97,6 +97,16 @@
 //     over, and the old fence is refused.
 //  3. FinishJob keeps how it ended and when the next one is due.
 //
+// # Life of an audit record
+//
+//  1. It is kept in the transaction of what it tells, and gets the next Seq.
+//  2. SettledSeq tells up to where nothing can come any more. Whoever seals reads
+//     the records up to there in their order.
+//  3. Seal keeps where they are in a log, the hashes of its tree, and its
+//     checkpoint, if the log still has the size that was gone on from.
+//  4. EraseRecords takes the payload of sealed records, and what their digests were
+//     salted with, and keeps a record that tells so.
+//
 // # Life of a fork
 //
 //  1. Fork seals the parent: from then on its kv takes no writes. The child

@@ -100,6 +100,31 @@ func (s *Store) lastSettledSeq(ctx context.Context, tenant host.TenantID) (seq i
 	return last.Int64, tx.Commit() // keeps the slots that had to be made
 }
 
+// settledSeq gives the same without keeping anybody from adding records: it waits
+// for the holder of one slot after another, and holds none while it waits. Who
+// was adding a record with a Seq up to the last one had his slot before that one
+// came, so that he is waited for.
+func (s *Store) settledSeq(ctx context.Context, tenant host.TenantID) (int64, error) {
+	var made int
+	if _, err := s.reader.row(ctx, s.queries.countSlots, []any{string(tenant)}, &made); err != nil {
+		return 0, err
+	}
+	if made < slots {
+		return s.lastSettledSeq(ctx, tenant) // makes them, in one commit
+	}
+	var last sql.NullInt64
+	if _, err := s.reader.row(ctx, s.queries.lastRecord, []any{string(tenant)}, &last); err != nil {
+		return 0, err
+	}
+	for slot := range slots {
+		query, args := s.slotQuery(tenant, 1<<slot)
+		if _, err := s.reader.exec(ctx, query, args...); err != nil {
+			return 0, err
+		}
+	}
+	return last.Int64, nil
+}
+
 // scanText takes the only column of every row.
 func scanText(into *[]string) func(rows *sql.Rows) (bool, error) {
 	return func(rows *sql.Rows) (bool, error) {

@@ -166,6 +166,7 @@ func exerciseAll(t *testing.T, url string) {
 	must(t, err)
 	_, err = s.Lives(t.Context(), "shop", "", 0)
 	must(t, err)
+	sealAll(t, s)
 	must(t, s.sweepLanes(t.Context()))
 	must(t, s.Ping(t.Context()))
 	must(t, s.Close())

@@ -12,6 +12,10 @@ type queries struct {
 
 	addRecord, records, lastRecord string
 
+	logSize, makeLog, changeLog, logs, lastLog, addLeaves, leaves, eraseLeaf, eraseRecord, tile, putTile string
+
+	firstAfter, countAfter, nextTenant, tenantsSince, lastOfAll string
+
 	lease, makeLease, changeLease string
 
 	job, makeJob, changeJob, jobs string
@@ -28,7 +32,7 @@ type queries struct {
 
 	live, makeLive, endLive, lives string
 
-	lockSlots, makeLane, markLane, laneMark, staleLanes, removeLane string
+	lockSlots, countSlots, makeLane, markLane, laneMark, staleLanes, removeLane string
 }
 
 const (
@@ -47,6 +51,9 @@ const (
 	claimKey      = "SELECT tenant_id, user_id, session_id, claim_key FROM agent_claim"
 	grantKey      = "SELECT tenant_id, user_id, grant_id FROM agent_standing_grant"
 	ofApproval    = " WHERE tenant_id = ? AND approval_id = ?"
+	ofLog         = " WHERE tenant_id = ? AND log_no = ?"
+	logColumns    = "SELECT log_no, tree_size, last_seq, closed, sealed_at, public_key, checkpoint, opening, closing FROM audit_log WHERE tenant_id = ? AND log_no > ? ORDER BY log_no"
+	afterSeq      = " FROM audit_record WHERE tenant_id = ? AND seq > ?"
 	jobColumns    = "fence, holder_id, expires_at, started_at, ended_at, next_at, failure"
 )
 
@@ -83,6 +90,24 @@ func newQueries(d dialect) queries {
 		records: "SELECT seq, recorded_at, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail FROM audit_record" +
 			" WHERE tenant_id = ? AND seq > ?%s ORDER BY seq LIMIT ?",
 		lastRecord: "SELECT MAX(seq) FROM audit_record WHERE tenant_id = ?",
+
+		logSize:     "SELECT tree_size, closed FROM audit_log" + ofLog + d.lock,
+		makeLog:     insertInto("audit_log", []string{"tenant_id", "log_no", "tree_size", "last_seq", "closed", "sealed_at", "public_key", "checkpoint", "opening", "closing"}),
+		changeLog:   "UPDATE audit_log SET tree_size = ?, last_seq = ?, closed = ?, sealed_at = ?, checkpoint = ?, closing = ?" + ofLog,
+		logs:        logColumns + " LIMIT ?",
+		lastLog:     logColumns + " DESC LIMIT ?",
+		addLeaves:   "INSERT INTO audit_leaf (tenant_id, seq, log_no, leaf_no, erased, secret) VALUES %s",
+		leaves:      "SELECT seq, log_no, leaf_no, erased, secret FROM audit_leaf WHERE tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+		eraseLeaf:   "UPDATE audit_leaf SET erased = 1, secret = ? WHERE tenant_id = ? AND seq = ? AND erased = 0",
+		eraseRecord: "UPDATE audit_record SET user_id = '', session_id = '', call_id = '', tool = '', claim_key = '', detail = ? WHERE tenant_id = ? AND seq = ?",
+		tile:        "SELECT hashes FROM audit_tile" + ofLog + " AND tile_level = ? AND tile_no = ?",
+		putTile:     d.upsert("audit_tile", []string{"tenant_id", "log_no", "tile_level", "tile_no"}, []string{"hashes"}),
+
+		firstAfter:   "SELECT recorded_at" + afterSeq + " ORDER BY seq LIMIT 1",
+		countAfter:   "SELECT COUNT(*)" + afterSeq,
+		nextTenant:   "SELECT tenant_id FROM audit_record WHERE tenant_id > ? ORDER BY tenant_id LIMIT 1",
+		tenantsSince: "SELECT tenant_id, seq FROM audit_record WHERE seq > ? ORDER BY seq LIMIT ?",
+		lastOfAll:    "SELECT MAX(seq) FROM audit_record",
 
 		lease:       "SELECT fence, holder_id, expires_at, " + d.clock + " FROM agent_lease" + whereSession + d.lock,
 		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "tenant_id", "user_id", "session_id"}),
@@ -140,6 +165,7 @@ func newQueries(d dialect) queries {
 		lives:    "SELECT live_id, started_at, ended_at, detail FROM agent_live WHERE tenant_id = ? AND live_id > ? ORDER BY live_id LIMIT ?",
 
 		lockSlots:  "INSERT INTO tenant_slot (tenant_id, slot) VALUES %s ON DUPLICATE KEY UPDATE slot = VALUES(slot)",
+		countSlots: "SELECT COUNT(*) FROM tenant_slot WHERE tenant_id = ?",
 		makeLane:   d.upsert("store_lane", []string{"lane_id"}, []string{"mark", "used_at"}),
 		markLane:   "UPDATE store_lane SET mark = ? WHERE lane_id = ?",
 		laneMark:   "SELECT mark FROM store_lane WHERE lane_id = ?" + d.lock,

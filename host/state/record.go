@@ -146,7 +146,8 @@ type RecordFilter struct {
 	Call     host.CallID
 	Kinds    []host.RecordKind
 	AfterSeq int64
-	Limit    int // 0 means MaxPage, the most
+	UpToSeq  int64 // at most what SettledSeq gave: nobody is waited for again; 0 means all
+	Limit    int   // 0 means MaxPage, the most
 }
 
 // Records gives records in the order of their Seq, from the first one greater
@@ -163,7 +164,9 @@ func (s *Store) Records(ctx context.Context, tenant host.TenantID, f RecordFilte
 	}
 	var records []host.Record
 	size := 0
-	if s.dialect.rowLocks && f.Call == "" {
+	if f.UpToSeq > 0 {
+		where, args = where+" AND seq <= ?", append(args, f.UpToSeq)
+	} else if s.dialect.rowLocks && f.Call == "" {
 		last, err := s.lastSettledSeq(ctx, tenant)
 		if err != nil {
 			return nil, s.fail(ctx, op, err)
