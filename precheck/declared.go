@@ -171,40 +171,60 @@ func argumentDepth(schema json.RawMessage) int {
 	if json.Unmarshal(schema, &root) != nil {
 		return 0
 	}
-	return depthOf(root, root, mostDepth+1)
+	d := depths{root, map[reference]int{}}
+	return d.of(root, mostDepth+1)
 }
 
-func depthOf(root map[string]any, schema any, room int) int {
+// depths remembers what references lead to: many may lead to the same.
+type depths struct {
+	root map[string]any
+	seen map[reference]int
+}
+
+type reference struct {
+	to   string
+	room int
+}
+
+func (d depths) of(schema any, room int) int {
 	s, ok := schema.(map[string]any)
 	if !ok || room == 0 {
 		return 0
 	}
-	depth := 0
-	if ref, ok := s["$ref"].(string); ok {
-		depth = depthOf(root, lookUp(root, ref), room-1)
-	}
-	own := 0
+	depth := d.ofReference(s, room)
 	if properties, ok := s["properties"].(map[string]any); ok {
-		own = 1
+		depth = max(depth, 1)
 		for _, p := range properties {
-			own = max(own, 1+depthOf(root, p, room-1))
+			depth = max(depth, 1+d.of(p, room-1))
 		}
 	}
-	depth = max(depth, own)
-	for _, word := range []string{"items", "additionalProperties", "contains"} {
-		inner := depthOf(root, s[word], room-1)
-		if word == "additionalProperties" && inner > 0 {
-			inner++
-		}
-		depth = max(depth, inner)
+	if inner := d.of(s["additionalProperties"], room-1); inner > 0 {
+		depth = max(depth, 1+inner)
+	}
+	for _, word := range []string{"items", "contains"} {
+		depth = max(depth, d.of(s[word], room-1))
 	}
 	for _, word := range []string{"anyOf", "oneOf", "allOf", "prefixItems"} {
 		list, _ := s[word].([]any)
 		for _, part := range list {
-			depth = max(depth, depthOf(root, part, room-1))
+			depth = max(depth, d.of(part, room-1))
 		}
 	}
 	return depth
+}
+
+func (d depths) ofReference(s map[string]any, room int) int {
+	to, ok := s["$ref"].(string)
+	if !ok {
+		return 0
+	}
+	r := reference{to, room}
+	if depth, ok := d.seen[r]; ok {
+		return depth
+	}
+	d.seen[r] = 0 // of a circle
+	d.seen[r] = d.of(lookUp(d.root, to), room-1)
+	return d.seen[r]
 }
 
 // lookUp follows a reference into the same schema, as the loader leaves them.

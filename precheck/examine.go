@@ -39,11 +39,14 @@ type examination struct {
 	Config
 	Subject
 	info      *rewrite.Info
-	module    *sandbox.Module
+	module    *sandbox.Module // with the ceilings as its limits
+	limited   *sandbox.Module // with its own
 	unloaded  string          // why there is no module
 	described *manifest.Skill // as the module tells it
 	told      []byte          // the same, in its own bytes
 	skill     *manifest.Skill // the manifest that the rules look at
+	trial     *trial          // opened for the rules that run tools
+	runs      []run           // of the examples
 
 	rule    Rule // that is looked at
 	tell    func(Message)
@@ -59,8 +62,11 @@ func Check(ctx context.Context, cfg Config, subject Subject, tell func(Message))
 	defer x.close(ctx)
 	x.say(Message{Kind: Begin})
 	for _, s := range stages() {
+		if s.open != nil {
+			s.open(ctx, x)
+		}
 		for _, rule := range s.rules {
-			if err := ctx.Err(); err != nil {
+			if ctx.Err() != nil {
 				return x.verdict, context.Cause(ctx)
 			}
 			x.rule = rule
@@ -78,8 +84,13 @@ func Check(ctx context.Context, cfg Config, subject Subject, tell func(Message))
 }
 
 func (x *examination) close(ctx context.Context) {
-	if x.module != nil {
-		x.module.Close(context.WithoutCancel(ctx))
+	for _, m := range []*sandbox.Module{x.module, x.limited} {
+		if m != nil {
+			m.Close(context.WithoutCancel(ctx))
+		}
+	}
+	if x.trial != nil {
+		_ = x.trial.close(ctx) // a folder that is left over harms nothing
 	}
 }
 

@@ -29,17 +29,19 @@ type Rule struct {
 type stage struct {
 	needs   string // in the words of a report
 	missing func(*examination) bool
+	open    func(context.Context, *examination) // makes what they need; nil if that is there
 	rules   []Rule
 }
 
 // stages lists all rules in the order in which they run.
 func stages() []stage {
 	return []stage{
-		{"a file", func(x *examination) bool { return false }, bytesRules()},
-		{"a WebAssembly module", func(x *examination) bool { return x.info == nil }, binaryRules()},
-		{"a module that a host loads", func(x *examination) bool { return x.module == nil }, describedRules()},
-		{"a valid manifest", func(x *examination) bool { return x.skill == nil }, manifestRules()},
-		{"a module and a valid manifest", func(x *examination) bool { return x.info == nil || x.skill == nil }, agreementRules()},
+		{needs: "a file", missing: func(x *examination) bool { return false }, rules: bytesRules()},
+		{needs: "a WebAssembly module", missing: func(x *examination) bool { return x.info == nil }, rules: binaryRules()},
+		{needs: "a module that a host loads", missing: func(x *examination) bool { return x.module == nil }, rules: describedRules()},
+		{needs: "a valid manifest", missing: func(x *examination) bool { return x.skill == nil }, rules: manifestRules()},
+		{needs: "a module and a valid manifest", missing: func(x *examination) bool { return x.info == nil || x.skill == nil }, rules: agreementRules()},
+		{needs: "a release that a host takes", missing: func(x *examination) bool { return x.trial == nil }, open: tryOut, rules: append(triedRules(), robustRules()...)},
 	}
 }
 
@@ -60,4 +62,23 @@ func RuleOf(id string) (Rule, bool) {
 		return Rule{}, false
 	}
 	return all[at], true
+}
+
+// tryOut opens the trial of a skill that failed no rule so far. Whatever keeps a host from taking the release is a
+// finding of the first rule that needs it.
+func tryOut(ctx context.Context, x *examination) {
+	x.rule = triedRules()[0]
+	if x.verdict.Failures > 0 || x.skill == nil {
+		return
+	}
+	t, err := openTrial(ctx, x)
+	if err == nil {
+		x.limited, err = x.Sandbox.Load(ctx, x.Module, x.skill.Limits)
+	}
+	if err != nil {
+		message, mend := because(err)
+		x.find(Finding{Message: "a host does not take the release: " + message, Mend: mend})
+		return
+	}
+	x.trial = t
 }
