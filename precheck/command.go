@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/semver"
 
 	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/registry"
 )
 
 // Exit codes of the command.
@@ -29,6 +33,7 @@ type program struct {
 	stdout, stderr io.Writer
 	format, output string
 	config, cache  string
+	against        string
 	failures       int
 }
 
@@ -71,6 +76,7 @@ judged. Nothing is fetched, and no code of the skill runs outside of the sandbox
 	c.Flags().StringVar(&p.format, "format", "text", "form of the report: "+strings.Join(Formats(), ", "))
 	c.Flags().StringVarP(&p.output, "output", "o", "", "file for the report (default: standard output)")
 	c.Flags().StringVar(&p.config, "config", "", "file of waivers (default: "+ConfigFile+" in each skill's folder)")
+	c.Flags().StringVar(&p.against, "against", "", "registry whose last release of each skill, and other skills, it is compared with")
 	c.Flags().StringVar(&p.cache, "cache", "", "folder for compiled modules (default: the user's cache)")
 	c.AddCommand(p.rulesCommand(), p.explainCommand())
 	return c
@@ -102,15 +108,21 @@ func (p *program) judge(ctx context.Context, names []string) (err error) {
 		return err
 	}
 	defer sb.Close(context.WithoutCancel(ctx))
+	cfg := Config{Sandbox: sb, Now: time.Now}
+	if p.against != "" {
+		if err := p.compareWith(ctx, &cfg, cache); err != nil {
+			return err
+		}
+	}
 	for _, name := range names {
-		if err := p.judgeOne(ctx, sb, name, report); err != nil {
+		if err := p.judgeOne(ctx, cfg, name, report); err != nil {
 			return errors.Join(err, report.Close())
 		}
 	}
 	return report.Close()
 }
 
-func (p *program) judgeOne(ctx context.Context, sb *sandbox.Sandbox, name string, report Report) error {
+func (p *program) judgeOne(ctx context.Context, cfg Config, name string, report Report) error {
 	subject, err := Open(name)
 	if err != nil {
 		return err
@@ -119,18 +131,55 @@ func (p *program) judgeOne(ctx context.Context, sb *sandbox.Sandbox, name string
 	if config == "" {
 		config = filepath.Join(name, ConfigFile)
 	}
-	var waivers []Waiver
 	if p.config != "" || subject.ManifestFile != "" {
-		if waivers, err = ReadWaivers(config); err != nil {
+		if cfg.Waivers, err = ReadWaivers(config); err != nil {
 			return err
 		}
 	}
 	var lost error
-	verdict, err := Check(ctx, Config{Sandbox: sb, Waivers: waivers, Now: time.Now}, subject, func(m Message) {
+	verdict, err := Check(ctx, cfg, subject, func(m Message) {
 		lost = errors.Join(lost, report.Tell(m))
 	})
 	p.failures += verdict.Failures
 	return errors.Join(err, lost)
+}
+
+// compareWith has skills compared with what a registry has.
+func (p *program) compareWith(ctx context.Context, cfg *Config, cache string) error {
+	r, err := registry.Open(registry.Config{URL: p.against, CacheDir: filepath.Join(cache, "releases")})
+	if err != nil {
+		return err
+	}
+	versions, err := r.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	newest := map[string]registry.Version{}
+	for _, v := range versions {
+		if last, ok := newest[v.Skill]; !ok || semver.Compare("v"+v.Version, "v"+last.Version) > 0 {
+			newest[v.Skill] = v
+		}
+	}
+	for _, skill := range slices.Sorted(maps.Keys(newest)) {
+		release, err := r.Fetch(ctx, newest[skill])
+		if err != nil {
+			fmt.Fprintf(p.stderr, "precheck: %s is not looked at for names that are too near: %v\n", newest[skill], err)
+			continue
+		}
+		cfg.Others = append(cfg.Others, release.Skill)
+	}
+	cfg.Last = func(ctx context.Context, skill string) (*Previous, error) {
+		v, ok := newest[skill]
+		if !ok {
+			return nil, nil
+		}
+		release, err := r.Fetch(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		return &Previous{release.Skill, release.Module}, nil
+	}
+	return nil
 }
 
 func (p *program) cacheFolder() (string, error) {

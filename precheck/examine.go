@@ -31,7 +31,12 @@ type Config struct {
 	Sandbox *sandbox.Sandbox
 	Others  []*manifest.Skill // what else is in the registry, for names that are too near
 	Waivers []Waiver
-	Now     func() time.Time // says which waivers are in date
+
+	// Last gives the last release of a skill, nil if there is none. A nil Last
+	// compares with nothing.
+	Last func(ctx context.Context, skill string) (*Previous, error)
+
+	Now func() time.Time // says which waivers are in date
 }
 
 // An examination is the check of one subject. Its rules run one after the other.
@@ -47,6 +52,7 @@ type examination struct {
 	skill     *manifest.Skill // the manifest that the rules look at
 	trial     *trial          // opened for the rules that run tools
 	runs      []run           // of the examples
+	previous  *Previous       // the release to compare with
 
 	rule    Rule // that is looked at
 	tell    func(Message)
@@ -71,7 +77,9 @@ func Check(ctx context.Context, cfg Config, subject Subject, tell func(Message))
 			}
 			x.rule = rule
 			if s.missing(x) {
-				x.say(Message{Kind: Skipped, Rule: rule.ID, Text: "needs " + s.needs})
+				if s.needs != "" {
+					x.say(Message{Kind: Skipped, Rule: rule.ID, Text: "needs " + s.needs})
+				}
 				continue
 			}
 			rule.check(x, ctx)

@@ -27,7 +27,7 @@ type Rule struct {
 
 // A stage is rules that need the same: where it is not there, they do not run.
 type stage struct {
-	needs   string // in the words of a report
+	needs   string // in the words of a report; empty where nothing is said of rules that do not run
 	missing func(*examination) bool
 	open    func(context.Context, *examination) // makes what they need; nil if that is there
 	rules   []Rule
@@ -42,6 +42,7 @@ func stages() []stage {
 		{needs: "a valid manifest", missing: func(x *examination) bool { return x.skill == nil }, rules: manifestRules()},
 		{needs: "a module and a valid manifest", missing: func(x *examination) bool { return x.info == nil || x.skill == nil }, rules: agreementRules()},
 		{needs: "a release that a host takes", missing: func(x *examination) bool { return x.trial == nil }, open: tryOut, rules: append(triedRules(), robustRules()...)},
+		{missing: func(x *examination) bool { return x.previous == nil }, open: fetchLast, rules: comparedRules()},
 	}
 }
 
@@ -62,6 +63,26 @@ func RuleOf(id string) (Rule, bool) {
 		return Rule{}, false
 	}
 	return all[at], true
+}
+
+// fetchLast gets the release to compare with. That there is none is no finding;
+// that it cannot be had is one.
+func fetchLast(ctx context.Context, x *examination) {
+	if x.Last == nil || x.skill == nil {
+		return
+	}
+	x.rule = comparedRules()[0]
+	last, err := x.Last(ctx, x.skill.Name)
+	switch {
+	case err != nil:
+		message, mend := because(err)
+		x.find(Finding{Message: "the last release cannot be had: " + message, Mend: mend})
+	case last == nil:
+		x.figure("against", "nothing: this is the first release of %s", x.skill.Name)
+	default:
+		x.figure("against", "%s@%s", last.Skill.Name, last.Skill.Version)
+		x.previous = last
+	}
 }
 
 // tryOut opens the trial of a skill that failed no rule so far. Whatever keeps a host from taking the release is a

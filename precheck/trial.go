@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/blob"
 	"github.com/sluicehq/sluice/host/dispatch"
@@ -40,7 +41,11 @@ type trial struct {
 }
 
 // openTrial opens the trial of a subject that passed the rules before.
-func openTrial(ctx context.Context, x *examination) (t *trial, err error) {
+func openTrial(ctx context.Context, x *examination) (*trial, error) {
+	return openTrialOf(ctx, x, x.skill, x.Module)
+}
+
+func openTrialOf(ctx context.Context, x *examination, skill *manifest.Skill, module []byte) (t *trial, err error) {
 	t = &trial{}
 	defer func() {
 		if err != nil {
@@ -60,7 +65,7 @@ func openTrial(ctx context.Context, x *examination) (t *trial, err error) {
 		return t, err
 	}
 	t.releases = release.NewSet(x.Sandbox, nil)
-	if _, err = t.releases.Load(ctx, &registry.Release{Skill: x.skill, Module: x.Module, SHA256: host.Digest(x.Module)}); err != nil {
+	if _, err = t.releases.Load(ctx, &registry.Release{Skill: skill, Module: module, SHA256: host.Digest(module)}); err != nil {
 		return t, err
 	}
 	t.catalog, _ = t.releases.Catalog(ctx, release.Pins{})
@@ -98,11 +103,11 @@ func (t *trial) close(ctx context.Context) error {
 // call runs a tool in a session of its own, which begins with what an example
 // says. The call's id is the same in every session: what a skill draws from it
 // is, too.
-func (t *trial) call(ctx context.Context, x *examination, tool string, args json.RawMessage, e abi.Example) (host.Outcome, error) {
+func (t *trial) call(ctx context.Context, skill *manifest.Skill, tool string, args json.RawMessage, e abi.Example) (host.Outcome, error) {
 	t.rooms++
 	ref := host.SessionRef{Tenant: host.TenantID(fmt.Sprintf("trial%d", t.rooms)), User: "trial", Session: "trial"}
-	if len(e.KV) > 0 && x.skill.Capabilities.KV != nil {
-		err := t.store.Import(ctx, ref.Tenant, x.skill.Capabilities.KV.Namespace, func(yield func(string, []byte) bool) {
+	if len(e.KV) > 0 && skill.Capabilities.KV != nil {
+		err := t.store.Import(ctx, ref.Tenant, skill.Capabilities.KV.Namespace, func(yield func(string, []byte) bool) {
 			for key, value := range e.KV {
 				if !yield(key, value) {
 					return

@@ -48,7 +48,7 @@ func (x *examination) tryExamples(ctx context.Context) []run {
 	x.runs = []run{}
 	x.eachTool(func(at string, t *manifest.Tool) {
 		for i, e := range t.Examples {
-			outcome, err := x.trial.call(ctx, x, t.Name, e.Args, e)
+			outcome, err := x.trial.call(ctx, x.skill, t.Name, e.Args, e)
 			if err != nil {
 				message, mend := because(err)
 				x.find(Finding{File: x.ManifestFile, Tool: t.Name, Field: fmt.Sprintf("%s.examples[%d]", at, i), Message: "the example cannot be set up: " + message, Mend: mend})
@@ -120,7 +120,7 @@ func (x *examination) repeatsItself(ctx context.Context) {
 	}
 	defer second.close(ctx)
 	for _, r := range runs {
-		again, err := second.call(ctx, x, r.tool.Name, r.example.Args, r.example)
+		again, err := second.call(ctx, x.skill, r.tool.Name, r.example.Args, r.example)
 		if err != nil || ctx.Err() != nil {
 			return // the rule examples has said so
 		}

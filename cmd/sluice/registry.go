@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/registry"
 )
 
@@ -133,7 +134,11 @@ func (p *program) tellRelease(r *registry.Release) error {
 	m := r.Skill.Manifest
 	fmt.Fprintf(p.stdout, "%s %s\n%s\n\nsha256 %s, %d bytes\n", m.Name, m.Version, m.Summary, r.SHA256, len(r.Module))
 	fmt.Fprintln(p.stdout, "\nmay touch:")
-	for _, line := range capabilitiesOf(m.Capabilities) {
+	touches := manifest.Sentences(m.Capabilities)
+	if len(touches) == 0 {
+		touches = []string{"nothing"}
+	}
+	for _, line := range touches {
 		fmt.Fprintln(p.stdout, "  "+line)
 	}
 	fmt.Fprintln(p.stdout, "\ntools:")
