@@ -131,7 +131,7 @@ func (s speaker) report(r verify.Report) string {
 		b.WriteString(s.pick("%s: %d entries, signed %s with %s\n", "%s：%d 条，签署于 %s，密钥 %s\n", l.Origin, l.Size, when(l.Time), l.Key))
 	}
 	if f := r.Finding; f != nil {
-		b.WriteString(s.finding(f))
+		b.WriteString(s.fault(f))
 		return b.String()
 	}
 	b.WriteString(s.pick("whole: %d entries are what was sealed\n", "完整：%d 条均与封存时一致\n", r.Entries))
@@ -141,8 +141,8 @@ func (s speaker) report(r verify.Report) string {
 	return b.String()
 }
 
-// finding tells what is wrong; the verifier itself speaks English.
-func (s speaker) finding(f *verify.Finding) string {
+// fault tells what is wrong; the verifier itself speaks English.
+func (s speaker) fault(f *verify.Finding) string {
 	if !s.zh {
 		return fmt.Sprintf("WRONG (%s): %s\n", f.What, f.Message)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/registry"
 )
 
@@ -133,7 +135,11 @@ func (p *program) tellRelease(r *registry.Release) error {
 	m := r.Skill.Manifest
 	fmt.Fprintf(p.stdout, "%s %s\n%s\n\nsha256 %s, %d bytes\n", m.Name, m.Version, m.Summary, r.SHA256, len(r.Module))
 	fmt.Fprintln(p.stdout, "\nmay touch:")
-	for _, line := range capabilitiesOf(m.Capabilities) {
+	touches := manifest.Sentences(m.Capabilities)
+	if len(touches) == 0 {
+		touches = []string{"nothing"}
+	}
+	for _, line := range touches {
 		fmt.Fprintln(p.stdout, "  "+line)
 	}
 	if len(m.Hooks) > 0 {
@@ -146,4 +152,13 @@ func (p *program) tellRelease(r *registry.Release) error {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", t.Name, t.Effect, t.Risk, t.Summary)
 	}
 	return w.Flush()
+}
+
+// pointsOf names the points at which a policy module is asked.
+func pointsOf(points []abi.HookPoint) string {
+	names := make([]string, len(points))
+	for i, p := range points {
+		names[i] = string(p)
+	}
+	return strings.Join(names, ", ")
 }

@@ -1,0 +1,230 @@
+package precheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/semver"
+
+	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/registry"
+)
+
+// Exit codes of the command.
+const (
+	Passed      = 0
+	HasFindings = 1
+	CouldNotRun = 2
+)
+
+// A program is one run of the command.
+type program struct {
+	stdout, stderr io.Writer
+	format, output string
+	config, cache  string
+	against        string
+	failures       int
+}
+
+// Run runs the command `precheck` with its arguments and gives its exit code.
+// It ends early, with CouldNotRun, if the context does.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	p := &program{stdout: stdout, stderr: stderr}
+	c := p.command()
+	c.SetArgs(args)
+	c.SetOut(stdout)
+	c.SetErr(stderr)
+	if err := c.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(stderr, "precheck: %v\n", err)
+		return CouldNotRun
+	}
+	if p.failures > 0 {
+		return HasFindings
+	}
+	return Passed
+}
+
+func (p *program) command() *cobra.Command {
+	c := &cobra.Command{
+		Use: "precheck [DIR|FILE.wasm]...", Short: "Judge skills before they are reviewed and released",
+		Long: `Judges each skill by rules on its binary and its manifest. A folder has skill.yaml and
+the module, as ` + "`sluice skill build`" + ` writes them; a module alone is judged by what it says of
+itself. Without arguments the folder is the current one.
+
+A finding can be waived for a while in precheck.yaml beside skill.yaml, or in the file that
+--config names: rule, tool, reason, until.
+
+It exits with 0 if every skill passes, 1 if one does not, and 2 if something could not be
+judged. Nothing is fetched, and no code of the skill runs outside of the sandbox.`,
+		Example:       "  precheck dist\n  precheck dist --format sarif --output precheck.sarif\n  precheck explain imports",
+		Args:          cobra.ArbitraryArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(c *cobra.Command, args []string) error { return p.judge(c.Context(), args) },
+	}
+	c.Flags().StringVar(&p.format, "format", "text", "form of the report: "+strings.Join(Formats(), ", "))
+	c.Flags().StringVarP(&p.output, "output", "o", "", "file for the report (default: standard output)")
+	c.Flags().StringVar(&p.config, "config", "", "file of waivers (default: "+ConfigFile+" in each skill's folder)")
+	c.Flags().StringVar(&p.against, "against", "", "registry whose last release of each skill, and other skills, it is compared with")
+	c.Flags().StringVar(&p.cache, "cache", "", "folder for compiled modules (default: the user's cache)")
+	c.AddCommand(p.rulesCommand(), p.explainCommand())
+	return c
+}
+
+func (p *program) judge(ctx context.Context, names []string) (err error) {
+	if len(names) == 0 {
+		names = []string{"."}
+	}
+	out := p.stdout
+	if p.output != "" {
+		f, failed := os.Create(p.output)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	report, err := NewReport(p.format, out)
+	if err != nil {
+		return err
+	}
+	cache, err := p.cacheFolder()
+	if err != nil {
+		return err
+	}
+	sb, err := sandbox.New(sandbox.Config{CacheDir: cache})
+	if err != nil {
+		return err
+	}
+	defer sb.Close(context.WithoutCancel(ctx))
+	cfg := Config{Sandbox: sb, Now: time.Now}
+	if p.against != "" {
+		if err := p.compareWith(ctx, &cfg, cache); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := p.judgeOne(ctx, cfg, name, report); err != nil {
+			return errors.Join(err, report.Close())
+		}
+	}
+	return report.Close()
+}
+
+func (p *program) judgeOne(ctx context.Context, cfg Config, name string, report Report) error {
+	subject, err := Open(name)
+	if err != nil {
+		return err
+	}
+	config := p.config
+	if config == "" {
+		config = filepath.Join(name, ConfigFile)
+	}
+	if p.config != "" || subject.ManifestFile != "" {
+		if cfg.Waivers, err = ReadWaivers(config); err != nil {
+			return err
+		}
+	}
+	var lost error
+	verdict, err := Check(ctx, cfg, subject, func(m Message) {
+		lost = errors.Join(lost, report.Tell(m))
+	})
+	p.failures += verdict.Failures
+	return errors.Join(err, lost)
+}
+
+// compareWith has skills compared with what a registry has.
+func (p *program) compareWith(ctx context.Context, cfg *Config, cache string) error {
+	r, err := registry.Open(registry.Config{URL: p.against, CacheDir: filepath.Join(cache, "releases")})
+	if err != nil {
+		return err
+	}
+	versions, err := r.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	newest := map[string]registry.Version{}
+	for _, v := range versions {
+		if last, ok := newest[v.Skill]; !ok || semver.Compare("v"+v.Version, "v"+last.Version) > 0 {
+			newest[v.Skill] = v
+		}
+	}
+	for _, skill := range slices.Sorted(maps.Keys(newest)) {
+		release, err := r.Fetch(ctx, newest[skill])
+		if err != nil {
+			fmt.Fprintf(p.stderr, "precheck: %s is not looked at for names that are too near: %v\n", newest[skill], err)
+			continue
+		}
+		cfg.Others = append(cfg.Others, release.Skill)
+	}
+	cfg.Last = func(ctx context.Context, skill string) (*Previous, error) {
+		v, ok := newest[skill]
+		if !ok {
+			return nil, nil
+		}
+		release, err := r.Fetch(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		return &Previous{release.Skill, release.Module}, nil
+	}
+	return nil
+}
+
+func (p *program) cacheFolder() (string, error) {
+	if p.cache != "" {
+		return p.cache, nil
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no folder for compiled modules: %w; name one with --cache", err)
+	}
+	return filepath.Join(user, "sluice", "precheck"), nil
+}
+
+func (p *program) rulesCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "rules", Short: "List the rules", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return json.NewEncoder(p.stdout).Encode(append(Rules(), ofWaivers()))
+			}
+			t := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+			for _, r := range append(Rules(), ofWaivers()) {
+				fmt.Fprintf(t, "%s\t%s\t%s\n", r.ID, r.Severity, r.Title)
+			}
+			return t.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "for machines")
+	return c
+}
+
+func (p *program) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain RULE", Short: "Say why a rule is there, and how to keep it", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, ok := RuleOf(args[0])
+			if w := ofWaivers(); !ok && args[0] == w.ID {
+				r, ok = w, true
+			}
+			if !ok {
+				return fmt.Errorf("there is no rule %q; see `precheck rules`", args[0])
+			}
+			fmt.Fprintf(p.stdout, "%s (%s)\n%s.\n\nWhy: %s\nTo mend: %s\n", r.ID, r.Severity, r.Title, r.Reason, r.Mend)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,137 @@
+package precheck
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
+)
+
+// Files of a skill's folder.
+const (
+	manifestFile = "skill.yaml"
+	moduleFile   = "skill.wasm"
+	ConfigFile   = "precheck.yaml" // waivers; beside skill.yaml, or named
+)
+
+// maxConfigBytes bounds a file of waivers, and maxWaivers their number: what is
+// waived more often than that is not checked.
+const (
+	maxConfigBytes = 64 << 10
+	maxWaivers     = 100
+)
+
+// Open reads a subject: a folder with skill.yaml and the module that it names,
+// or a module alone. The error says why nothing can be judged; a manifest that is
+// not valid is a finding, not an error.
+func Open(name string) (Subject, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return Subject{}, err
+	}
+	if !info.IsDir() {
+		module, err := readModule(name)
+		return Subject{Name: name, Module: module}, err
+	}
+	s := Subject{Name: name, ManifestFile: filepath.Join(name, manifestFile)}
+	file := moduleFile
+	s.Manifest, err = manifest.Load(os.DirFS(name), manifestFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.ManifestFile = ""
+	case errors.As(err, &s.Invalid):
+	case err != nil:
+		return Subject{}, err
+	default:
+		file = s.Manifest.Module
+	}
+	s.Module, err = readModule(filepath.Join(name, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Subject{}, fmt.Errorf("%s has no %s: run `sluice skill build %s` first", name, file, name)
+	}
+	return s, err
+}
+
+// readModule reads no more than the largest module and a byte, so that the rule
+// on sizes has something to say.
+func readModule(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(abi.ModuleBytesCeiling)+1))
+}
+
+// ReadWaivers reads a repository's file of waivers:
+//
+//	waivers:
+//	  - rule: way-back
+//	    tool: send_gift
+//	    reason: the carrier has no way to take a parcel back
+//	    until: 2027-03-01
+//
+// A file that is not there waives nothing.
+func ReadWaivers(name string) ([]Waiver, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	waivers, err := parseWaivers(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return waivers, nil
+}
+
+func parseWaivers(text []byte) ([]Waiver, error) {
+	if len(text) > maxConfigBytes {
+		return nil, fmt.Errorf("is larger than %d bytes", maxConfigBytes)
+	}
+	var file struct {
+		Waivers []struct {
+			Rule, Tool, Reason, Until string
+		}
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if len(file.Waivers) > maxWaivers {
+		return nil, fmt.Errorf("%d waivers are more than %d", len(file.Waivers), maxWaivers)
+	}
+	var waivers []Waiver
+	for i, w := range file.Waivers {
+		until, err := time.Parse(time.DateOnly, w.Until)
+		_, known := RuleOf(w.Rule)
+		switch {
+		case !known:
+			return nil, fmt.Errorf("waiver %d: there is no rule %q; see `precheck rules`", i+1, w.Rule)
+		case strings.TrimSpace(w.Reason) == "":
+			return nil, fmt.Errorf("waiver %d of %s has no reason", i+1, w.Rule)
+		case err != nil:
+			return nil, fmt.Errorf("waiver %d of %s has no date such as 2027-03-01 as until", i+1, w.Rule)
+		}
+		waivers = append(waivers, Waiver{w.Rule, w.Tool, w.Reason, until})
+	}
+	return waivers, nil
+}
