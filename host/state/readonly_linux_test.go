@@ -1,14 +1,14 @@
 package state
 
 import (
-	"modernc.org/sqlite"
-
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+
+	"modernc.org/sqlite"
 
 	"github.com/sluicehq/sluice/abi"
 )
