@@ -120,6 +120,7 @@ func (t *turn) knownCall(c openCall, now bool, whole map[host.CallID]host.Outcom
 	call := factcheck.Call{Tool: c.call.Tool, Args: c.call.Args, Now: now}
 	if result, ok := t.resultAt(c.message, c.index); ok {
 		call.OK, call.Result = result.OK, result.Text
+		call.Refused = !result.OK && result.Code.Class() == abi.ClassArguments
 	}
 	if o, ok := whole[t.callID(c)]; ok && len(o.Data) > len(call.Result) {
 		call.Result += "\n" + string(o.Data)
@@ -174,9 +175,14 @@ func (t *turn) confirmation() string {
 	for _, f := range t.unbacked[:min(len(t.unbacked), toldFindings)] {
 		fmt.Fprintf(&b, say("\n- \"%s\": %s", "\n- “%s”：%s"), f.Words, say(lackEN(f.Kind), lackZH(f.Kind)))
 	}
-	if done := t.doneNow(); len(done) > 0 {
+	done, doubtful := t.doneNow()
+	if len(done) > 0 {
 		b.WriteString(say("\nThis was really done: ", "\n实际已执行：") + strings.Join(done, say("; ", "；")) + say(".", "。"))
-	} else {
+	}
+	if len(doubtful) > 0 {
+		b.WriteString(say("\nIt is not known whether this was done: ", "\n以下操作是否已执行尚不确定：") + strings.Join(doubtful, say("; ", "；")) + say(".", "。"))
+	}
+	if len(done)+len(doubtful) == 0 {
 		b.WriteString(say("\nNothing was changed for this request.", "\n本次请求没有执行任何更改。"))
 	}
 	b.WriteString(say("\nPlease confirm what is right, or ask again.", "\n请确认正确的内容，或重新提问。"))
@@ -190,16 +196,28 @@ func (t *turn) speaksChinese() bool {
 	return strings.HasPrefix(strings.ToLower(t.session.Locale), "zh")
 }
 
-// doneNow gives the calls that changed something for this input.
-func (t *turn) doneNow() (list []string) {
+// doneNow gives the calls that changed something for this input, and those of
+// which that is not known.
+func (t *turn) doneNow() (done, doubtful []string) {
+	tell := func(list []string, c model.Call) []string {
+		if len(list) == toldWrites {
+			return list
+		}
+		return append(list, c.Tool+" "+cut(c.Args, toldArgs))
+	}
 	for i := max(t.input.begins(), t.first); i < t.count(); i++ {
 		for index, c := range t.at(i).Calls {
-			if t.succeeded(i, index) && !t.changesNothing(c.Tool) && len(list) < toldWrites {
-				list = append(list, c.Tool+" "+cut(c.Args, toldArgs))
+			result, ended := t.resultAt(i, index)
+			switch {
+			case t.changesNothing(c.Tool):
+			case ended && result.OK:
+				done = tell(done, c)
+			case !ended || result.Code == abi.OutcomeUnknown || result.Code == abi.Cancelled:
+				doubtful = tell(doubtful, c)
 			}
 		}
 	}
-	return list
+	return done, doubtful
 }
 
 func lackEN(k factcheck.Kind) string {

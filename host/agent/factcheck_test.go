@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/factcheck"
@@ -147,6 +148,27 @@ func TestPendingCallIsNotDone(t *testing.T) {
 	}
 	answer := h.mustTurn("1", "买 2 支 pen")
 	if answer.Reason != Unbacked || len(answer.Pending) != 1 {
+		t.Errorf("the turn ends with %+v", answer)
+	}
+}
+
+func TestUserLearnsWhatMayHaveBeenDone(t *testing.T) {
+	h := newHouse(t, drafts(calls(`order_once {"item":"pen","count":2}`), says(lie), says(lie)))
+	broken := h.think("1", "买 2 支 pen")
+	c := broken.open()[0]
+	key, err := host.Intent{Session: session.Ref, Input: 1, Tool: c.call.Tool, Args: json.RawMessage(c.call.Args)}.Key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := state.ClaimRequest{Session: session.Ref, Key: key, Call: broken.callID(c), Fence: broken.lease.fence, Lease: time.Hour,
+		Digest: host.Digest([]byte(h.agent.Dispatch.Meaning(broken.catalog, c.call.Tool, c.call.Args))),
+		Intent: host.Record{Call: broken.callID(c), Kind: host.RecordIntent, Tool: c.call.Tool}}
+	if _, err := h.store.Claim(t.Context(), began); err != nil {
+		t.Fatal(err)
+	}
+	broken.lease.leave(t.Context())
+	answer := h.mustTurn("1", "买 2 支 pen")
+	if answer.Reason != Unbacked || !strings.Contains(answer.Text, `尚不确定：order_once {"item":"pen","count":2}`) || strings.Contains(answer.Text, "没有执行任何更改") {
 		t.Errorf("the turn ends with %+v", answer)
 	}
 }

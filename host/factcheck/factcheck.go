@@ -54,6 +54,10 @@ type Call struct {
 	Result string // what the tool gave, or the problem
 	OK     bool   // it ran and its result is kept: a call that waits for a person is not
 	Now    bool   // it serves the input that is answered
+
+	// Refused says that the arguments were not even looked up, as those that do not
+	// fit the tool are: they prove nothing.
+	Refused bool
 }
 
 // A Tool is what a tool does.

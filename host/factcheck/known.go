@@ -40,7 +40,11 @@ func newIndex(known Known, numbers bool) *index {
 	heard := all.Len()
 	places := make([]int, 0, 2*len(known.Calls)+1)
 	for _, c := range known.Calls {
-		places = append(places, keep(c.Args), keep(c.Result))
+		args := c.Args
+		if c.Refused { // else a model would prove its own words by asking for them
+			args = ""
+		}
+		places = append(places, keep(args), keep(c.Result))
 	}
 	places = append(places, all.Len())
 	for _, text := range known.Texts {

@@ -20,7 +20,7 @@ type planted struct {
 	Say   string
 	Calls []struct {
 		Tool, Args, Result string
-		OK, Now            bool
+		OK, Now, Refused   bool
 	}
 	Heard, Said, Texts []string
 }
@@ -96,5 +96,17 @@ func TestPlantedClaims(t *testing.T) {
 	t.Logf("%d of %d false claims are caught; %d honest answers; %d of all were written later", caught, lies, honest, later)
 	if lies < 30 || honest < 40 || caught < lies-2 {
 		t.Errorf("%d of %d are caught beside %d honest ones", caught, lies, honest)
+	}
+}
+
+func TestArgumentsThatWereRefusedProveNothing(t *testing.T) {
+	known := factcheck.Known{User: "1001 现在多少钱？", Tools: shopTools(), Calls: []factcheck.Call{
+		{Tool: "get_product", Args: `{"id":"1001","price":89.5}`, Result: "price is no argument of get_product", Refused: true, Now: true}}}
+	if found := factcheck.Check("1001 现在卖 89.5 元。", known); len(found) != 1 || found[0].Kind != factcheck.Amount {
+		t.Errorf("found %+v", found)
+	}
+	known.Calls[0].Refused = false
+	if found := factcheck.Check("1001 现在卖 89.5 元。", known); len(found) != 0 {
+		t.Errorf("where they were taken, found %+v", found)
 	}
 }
