@@ -101,6 +101,9 @@ type skillCall struct {
 // seededCall takes an example and changes it a little, or not at all.
 func seededCall(t *testing.T, random *rand.Rand, skill *manifest.Skill) skillCall {
 	t.Helper()
+	if len(skill.Hooks) > 0 {
+		return skillCall{request: seededQuestion(t, random), kv: map[string][]byte{}}
+	}
 	tool := skill.Tools[random.IntN(len(skill.Tools))]
 	example := tool.Examples[random.IntN(len(tool.Examples))]
 	c := skillCall{kv: map[string][]byte{}, state: example.State}
@@ -121,6 +124,25 @@ func seededCall(t *testing.T, random *rand.Rand, skill *manifest.Skill) skillCal
 	}
 	c.request = sandbox.Request{Export: abi.ExportInvoke, Input: input, Seed: [32]byte{byte(random.Uint32())}}
 	return c
+}
+
+// seededQuestion takes one of the vectors of what a policy module is asked, with
+// another price and other words.
+func seededQuestion(t *testing.T, random *rand.Rand) sandbox.Request {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "abi", "testdata", "occasions.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct{ JSON json.RawMessage }
+	if err := json.Unmarshal(b, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	input := string(vectors[random.IntN(len(vectors))].JSON)
+	price := []string{"84", "89", "1e300", `"84"`, "null"}[random.IntN(5)]
+	words := []string{"全网最低价", "fine", ""}[random.IntN(3)]
+	input = strings.NewReplacer("89.5", price, "全网最低价", words).Replace(input)
+	return sandbox.Request{Export: abi.ExportHook, Input: []byte(input), Seed: [32]byte{byte(random.Uint32())}}
 }
 
 // mutate changes a value in half of the cases, or more seldom by so many times.
