@@ -16,11 +16,11 @@ all: build
 
 build: deps
 	@mkdir -p $(dir $(BIN))
-	$(GO) build -o $(BIN) ./cmd/sluice
+	$(GO) build -o $(dir $(BIN)) ./cmd/sluice ./cmd/precheck
 
 # Builds the shop's skills, publishes them to a git registry, loads them from
-# there and runs a short conversation. Needs no key and no network beyond Go's
-# module proxy on the first run.
+# there, runs a short conversation, and proves what was done. Needs no key and
+# no network beyond Go's module proxy on the first run.
 demo: build
 	$(BIN) --home .cache/demo demo
 
