@@ -16,11 +16,11 @@ all: build
 
 build: deps
 	@mkdir -p $(dir $(BIN))
-	$(GO) build -o $(BIN) ./cmd/sluice
+	$(GO) build -o $(dir $(BIN)) ./cmd/sluice ./cmd/precheck
 
 # Builds the shop's skills, publishes them to a git registry, loads them from
-# there and runs a short conversation. Needs no key and no network beyond Go's
-# module proxy on the first run.
+# there, runs a short conversation, and proves what was done. Needs no key and
+# no network beyond Go's module proxy on the first run.
 demo: build
 	$(BIN) --home .cache/demo demo
 
@@ -31,7 +31,8 @@ replay: build
 # Everything that a change must keep, with the race detector; then, without it,
 # the commands, whose doors and halls were tested with it, and
 # the packages that have proofs which it would make too slow (the WebAssembly
-# specification's suite, other databases' parsers, a crash after each step). Guests are compiled by a
+# specification's suite, other databases' parsers, a crash after each step, all
+# attacks). Guests are compiled by a
 # plain binary into .cache/test first, since the race detector makes that ten
 # times slower.
 test: deps-guests deps-mariadb
@@ -41,7 +42,7 @@ test: deps-guests deps-mariadb
 	$(GO) test -timeout 14m ./cmd/...
 	$(GO) test -timeout 14m ./host ./host/rewrite ./host/sandbox ./host/window ./sdk
 	$(GO) test -timeout 14m -run Parsers ./host/state
-	$(GO) test -timeout 14m -run 'Crash|Killed|EveryHistory' ./host/agent ./host/dispatch
+	$(GO) test -timeout 14m -run 'Crash|Killed|EveryHistory|NoAttack' ./host/agent ./host/dispatch
 	$(GO) test -timeout 14m -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
 # Tests of guests' memory as systems without Linux's means have it: a copy of

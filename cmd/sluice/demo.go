@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -31,7 +30,7 @@ var demoSession = agent.Session{
 func (p *program) demoCommand() *cobra.Command {
 	var source string
 	c := &cobra.Command{
-		Use: "demo", Short: "Build the shop skills, publish them, and run a short conversation with the offline model", Args: cobra.NoArgs,
+		Use: "demo", Short: "Build the shop skills, publish them, run a short conversation with the offline model, and prove what was done", Args: cobra.NoArgs,
 		Example: "  make demo\n  sluice demo --skills skills/shop",
 		RunE: func(c *cobra.Command, _ []string) error {
 			folder, err := os.MkdirTemp("", "sluice-demo-")
@@ -55,7 +54,7 @@ func (p *program) demo(ctx context.Context, folder, source string) error {
 	defer h.close(ctx)
 	p.heading("Skills: built from Go, published to a git registry, loaded from there")
 	var sources []string
-	for _, name := range []string{"catalog", "coupons", "pricing", "stage"} {
+	for _, name := range []string{"catalog", "coupons", "pricing", "stage", "rules", "broken"} {
 		sources = append(sources, filepath.Join(source, name))
 	}
 	if err := p.publishFrom(ctx, h, repository, sources...); err != nil {
@@ -71,13 +70,14 @@ func (p *program) demo(ctx context.Context, folder, source string) error {
 		return err
 	}
 	for _, scene := range []func(context.Context, *hall) error{
-		p.demoQuery, p.demoWrite, p.demoRedelivery, p.demoBadArgument, p.demoRefusal, p.demoHardGate, p.demoRedLine, p.demoBreaker,
+		p.demoQuery, p.demoWrite, p.demoRedelivery, p.demoBadArgument, p.demoRefusal, p.demoHardGate,
+		p.demoRedLine, p.demoVerification, p.demoRules, p.demoClaim, p.demoBreaker, p.demoAudit, p.demoProof, p.demoReplay,
 	} {
 		if err := scene(ctx, h); err != nil {
 			return err
 		}
 	}
-	return p.demoAudit(ctx, h)
+	return nil
 }
 
 func (p *program) heading(text string) { fmt.Fprintf(p.stdout, "\n%s\n", text) }
@@ -170,7 +170,7 @@ func (p *program) demoHardGate(ctx context.Context, h *hall) error {
 	}
 	p.heading("A person says yes at a second terminal: exactly that call runs, and the turn goes on")
 	question := answer.Pending[0]
-	if err := p.secondTerminal(ctx, h, "approvals", "approve", string(question.ID), "--words", "清仓"); err != nil {
+	if err := p.terminal(ctx, h, exitOK, "approvals", "approve", string(question.ID), "--words", "清仓", "--user", string(demoSession.Ref.User)); err != nil {
 		return err
 	}
 	answer, err = p.agent(h, model.Offline{}).Continue(ctx, demoSession, question.ID, p.show)
@@ -181,25 +181,10 @@ func (p *program) demoHardGate(ctx context.Context, h *hall) error {
 	return err
 }
 
-// secondTerminal runs the command in a process of its own, over the demo's store.
-func (p *program) secondTerminal(ctx context.Context, h *hall, args ...string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(p.stdout, "  $ sluice %s\n", strings.Join(args, " "))
-	args = append(args, "--home", h.home, "--tenant", string(demoSession.Ref.Tenant), "--user", string(demoSession.Ref.User))
-	terminal := exec.CommandContext(ctx, self, args...)
-	terminal.Env = append(os.Environ(), "SLUICE_STORE=", "SLUICE_REGISTRY=", "SLUICE_BLOBS=", "SLUICE_COMPILED="+p.compileCache())
-	said, err := terminal.CombinedOutput()
-	for line := range strings.Lines(string(said)) {
-		fmt.Fprint(p.stdout, "  "+line)
-	}
-	return err
-}
-
 // demoPolicy is what the operator of the demo forbids, whatever a skill says.
 const demoPolicy = `policy: 1
+hooks:
+  - skill: shop.rules@1.0.0
 red_lines:
   - name: coupon-of-hundreds
     tools: [shop.coupons.issue_coupon]
@@ -213,7 +198,9 @@ func (p *program) demoRedLine(ctx context.Context, h *hall) error {
 	if err != nil {
 		return err
 	}
-	h.dispatch.Policy = policy
+	if err := h.enforce(ctx, policy); err != nil {
+		return err
+	}
 	answer, err := p.say(ctx, h, model.Offline{}, "in-6", "给 1001 发 1 张 800 元优惠券", host.Failed)
 	if err == nil && answer.Outcomes[0].Problem.Code != abi.RedLine {
 		return fmt.Errorf("demo: the coupon ended with %v", answer.Outcomes[0].Problem)

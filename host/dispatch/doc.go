@@ -8,15 +8,18 @@
 //	 1 resolve   name -> release and tool, pinned for the session     check.go
 //	 2 check     JSON, schema, one deterministic repair, scope         check.go, repair.go
 //	 3 breaker   repeated calls without progress, budgets              breaker.go
-//	 4 hooks     before the call: may tighten or refuse                hooks.go
+//	 4 hooks     before the call: may tighten or refuse; the           hooks.go
+//	             policy's modules are among them (host/rules)
 //	 5 gate      the tier, the strictest of all opinions, and what it  gate.go, tier.go,
 //	             means for this call                                   policy.go, verdict.go, facts.go,
 //	                                                                   approval.go
 //	 6 claim     the idempotency key: done, in flight, unknown, ours   claim.go
 //	 7 intent    the record, durable before a write's effect           claim.go
-//	 8 run       the sandbox with the call's grants, and its envelope  run.go
+//	 8 run       the sandbox with the call's grants, and its           run.go, ran.go
+//	             envelope; what a replay compares with is noted
 //	 9 verify    output schema, one kind of change of state, the       verify.go, reduce.go
-//	             tool's checks, what it says that it wrote
+//	             tool's checks, what it says that it wrote; other
+//	             files are linted
 //	10 reduce    the new state, by the patch or the skill's reducer    reduce.go
 //	11 hooks     after the call: may refuse the result                 hooks.go
 //	12 spill     data that a model does not see whole: to a blob       spill.go
