@@ -110,9 +110,9 @@ func (p *play) name(written string) string {
 
 // A failed is what is read of the detail of a failure's record.
 type failed struct {
-	Step    string
-	Problem *abi.Problem
-	Notes   []string
+	Step     string
+	Problem  *abi.Problem
+	Verdicts Verdicts
 }
 
 // layer tells from the records which layer stopped the last call: the one that
@@ -202,10 +202,9 @@ func (p *play) gateLayer(f failed) string {
 		if (p.answers || p.spec.Approval != "") && f.Problem.Code == abi.PendingApproval {
 			return layerApproval
 		}
-		for _, note := range f.Notes {
-			by, says, _ := strings.Cut(note, ": ")
-			if tier, _, _ := strings.Cut(says, " "); abi.Tier(tier).Rank() == p.last.Tier.Rank() {
-				return opinionLayer(by)
+		for _, v := range f.Verdicts.Others {
+			if v.Code == 0 && v.Tier != "" && v.Tier.Rank() == p.last.Tier.Rank() {
+				return opinionLayer(v.By)
 			}
 		}
 		return layerRules // the tool's declared risk
@@ -224,8 +223,8 @@ func (p *play) gateLayer(f failed) string {
 	case abi.Busy:
 		return layerLease
 	}
-	for _, note := range f.Notes {
-		if strings.HasPrefix(note, "check: refused") {
+	for _, v := range f.Verdicts.Others {
+		if v.By == "check" && v.Code != 0 {
 			return layerCheck
 		}
 	}
@@ -240,6 +239,12 @@ func opinionLayer(by string) string {
 		return layerHooks
 	case strings.HasPrefix(by, "red line "):
 		return layerRedLine
+	case strings.HasPrefix(by, "rule "), by == "risk":
+		return layerRules
+	case by == "breadth", by == "targets":
+		return layerEffect
+	case by == "mode":
+		return layerMode
 	}
 	return by
 }
