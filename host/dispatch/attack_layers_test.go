@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -202,12 +203,7 @@ func (p *play) gateLayer(f failed) string {
 		if (p.answers || p.spec.Approval != "") && f.Problem.Code == abi.PendingApproval {
 			return layerApproval
 		}
-		for _, v := range f.Verdicts.Others {
-			if v.Code == 0 && v.Tier != "" && v.Tier.Rank() == p.last.Tier.Rank() {
-				return opinionLayer(v.By)
-			}
-		}
-		return layerRules // the tool's declared risk
+		return p.strictest(f.Verdicts.Others)
 	case abi.Rejected, abi.Conflict:
 		if p.last.Approval != "" {
 			return layerApproval
@@ -229,6 +225,24 @@ func (p *play) gateLayer(f failed) string {
 		}
 	}
 	return layerFacts
+}
+
+// strictest gives the layer that asked for the tier. Of several, hooks count
+// behind what the call itself asks for, though they were asked before.
+func (p *play) strictest(verdicts []Verdict) string {
+	hooks := ""
+	for _, v := range verdicts {
+		if v.Code != 0 || v.Tier == "" || v.Tier.Rank() != p.last.Tier.Rank() {
+			continue
+		}
+		switch layer := opinionLayer(v.By); {
+		case layer == layerHooks:
+			hooks = layer
+		case hooks == "" || layer != layerRedLine && layer != layerCheck:
+			return layer
+		}
+	}
+	return cmp.Or(hooks, layerRules) // the tool's declared risk
 }
 
 // opinionLayer is the layer of an opinion, without the name of the hook or of
