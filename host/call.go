@@ -84,7 +84,7 @@ const (
 
 // Usage is what a call cost.
 type Usage struct {
-	Fuel        int64         `json:"fuel"`         // instructions, all attempts
+	Fuel        int64         `json:"fuel"`         // instructions, all attempts, with the skill's checks of the call
 	PeakMemory  abi.Size      `json:"peak_memory"`  // of the largest attempt
 	HostCalls   int           `json:"host_calls"`   // all attempts
 	InputBytes  int           `json:"input_bytes"`  // of the envelope, last attempt

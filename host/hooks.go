@@ -159,8 +159,8 @@ func NewHooks(hooks ...Hook) (*Hooks, error) {
 	return h, nil
 }
 
-// A Ruling is one hook's opinion, with its name. Of a hook that failed, the
-// note says how; a guard's problem refuses then.
+// A Ruling is one hook's opinion, with its name; one that has nothing to say
+// lets pass what it was asked about. Of a hook that failed, the note says how; a guard's problem refuses then.
 type Ruling struct {
 	Hook string
 	Opinion
@@ -278,9 +278,7 @@ func (h *Hooks) rulings(ctx context.Context, tenant TenantID, at func(Hook) func
 		if k.Observer {
 			opinion = Opinion{Note: observed(opinion)}
 		}
-		if opinion != (Opinion{}) {
-			rulings = append(rulings, Ruling{k.Name, opinion})
-		}
+		rulings = append(rulings, Ruling{k.Name, opinion})
 	}
 	return rulings
 }

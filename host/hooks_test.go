@@ -58,7 +58,7 @@ func TestHooksAreAskedInOrderAndAllOfThem(t *testing.T) {
 		pre("c", false, says(Opinion{Problem: no})), Hook{Name: "elsewhere"}, pre("silent", false, says(Opinion{})),
 		pre("a", false, says(Opinion{Tier: abi.HardGate, Say: "why"})), pre("b", true, says(Opinion{Tier: abi.Block, Problem: no})),
 	).PreToolCall(context.Background(), ToolCall{})
-	want := []Ruling{{"c", Opinion{Problem: no}}, {"a", Opinion{Tier: abi.HardGate, Say: "why"}}, {"b", Opinion{Note: "would have refused: no"}}}
+	want := []Ruling{{"c", Opinion{Problem: no}}, {"silent", Opinion{}}, {"a", Opinion{Tier: abi.HardGate, Say: "why"}}, {"b", Opinion{Note: "would have refused: no"}}}
 	if len(got) != len(want) {
 		t.Fatalf("rulings are %+v", got)
 	}

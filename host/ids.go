@@ -36,6 +36,10 @@ type Fence int64
 // every supported database.
 const MaxIDBytes = 128
 
+// HostTenant is whose the audit records are that are of no tenant: of releases
+// that a host loaded or refused. It has no sessions.
+const HostTenant TenantID = "sluice/host"
+
 // A SessionRef names one session of one user of one tenant.
 type SessionRef struct {
 	Tenant  TenantID  `json:"tenant"`
@@ -54,6 +58,9 @@ func (r SessionRef) Valid() error {
 		if err := validID(id.name, id.value); err != nil {
 			return err
 		}
+	}
+	if r.Tenant == HostTenant {
+		return fmt.Errorf("tenant id %q is the host's own", HostTenant)
 	}
 	return nil
 }

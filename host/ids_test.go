@@ -29,6 +29,7 @@ func TestIdsAreBoundedTextWithoutControlCharacters(t *testing.T) {
 		{SessionRef{"t\x00", "u", "s"}, "tenant id has a control character at byte 1"},
 		{SessionRef{"t", "u\n", "s"}, "user id has a control character at byte 1"},
 		{SessionRef{"t", "u", "\x7f"}, "session id has a control character at byte 0"},
+		{SessionRef{HostTenant, "u", "s"}, "is the host's own"},
 		{SessionRef{"t", "u", "\xff\xfe"}, "session id is not UTF-8"},
 	} {
 		err := tt.ref.Valid()

@@ -10,14 +10,13 @@ type RecordKind string
 
 // Record kinds.
 const (
-	RecordIntent    RecordKind = "intent"    // the call is about to run
+	RecordIntent    RecordKind = "intent"    // the call is about to run; with the verdicts on it and the repairs of its arguments
 	RecordOutcome   RecordKind = "outcome"   // it ended, well or not
-	RecordRefusal   RecordKind = "refusal"   // a step of the gate stopped it before it ran
+	RecordRefusal   RecordKind = "refusal"   // a step of the gate stopped it before it ran; likewise
 	RecordDuplicate RecordKind = "duplicate" // the stored outcome was given again
-	RecordRepair    RecordKind = "repair"    // the host mended its arguments
 	RecordRetry     RecordKind = "retry"     // an attempt failed and another follows
 	RecordNotice    RecordKind = "notice"    // the user was told something
-	RecordRelease   RecordKind = "release"   // a release was loaded or refused
+	RecordRelease   RecordKind = "release"   // a release was loaded or refused; of HostTenant
 	RecordEvent     RecordKind = "event"     // the business told something, such as a live's start
 	RecordHook      RecordKind = "hook"      // a hook said something about a question to the model, or its answer
 	RecordState     RecordKind = "state"     // the session's state was changed outside of its calls

@@ -111,20 +111,48 @@ func (t *Tool) TargetsOf(env Env) ([]string, error) {
 func (t *Tool) TierOf(env Env) (abi.Tier, []string) {
 	tier := t.Risk
 	var says []string
+	for _, r := range t.RulesOf(env) {
+		if !r.Applies {
+			continue
+		}
+		tier = tier.Stricter(r.Tier)
+		if r.Say != "" {
+			says = append(says, r.Say)
+		}
+	}
+	return tier, says
+}
+
+// A Ruled is what one rule of a tool says of a call.
+type Ruled struct {
+	Place   int      // among the tool's rules, from 1
+	Applies bool     // its condition holds, or cannot be decided
+	Tier    abi.Tier // that it asks for, where it applies
+	Say     string   // why, where it applies; may be empty
+}
+
+// RulesOf gives what every rule of the tool says of a call, in their order.
+// Safe for concurrent use.
+func (t *Tool) RulesOf(env Env) []Ruled {
+	if len(t.rules) == 0 {
+		return nil
+	}
+	ruled := make([]Ruled, len(t.rules))
 	a := t.activate(env)
-	for _, r := range t.rules {
+	for i, r := range t.rules {
+		ruled[i].Place = i + 1
 		holds, err := r.when.holds(a)
 		if err == nil && !holds {
 			continue
 		}
-		tier = tier.Stricter(r.tier)
+		ruled[i].Applies, ruled[i].Tier = true, r.tier
 		if err != nil {
-			says = append(says, fmt.Sprintf("Whether %s could not be decided, so it counts as if it did: %v.", r.when.source, err))
+			ruled[i].Say = fmt.Sprintf("Whether %s could not be decided, so it counts as if it did: %v.", r.when.source, err)
 		} else if r.say != nil {
-			says = append(says, r.say.render(a))
+			ruled[i].Say = r.say.render(a)
 		}
 	}
-	return tier, says
+	return ruled
 }
 
 // FactArgs gives the arguments with which the read tool of a fact is called,

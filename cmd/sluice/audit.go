@@ -124,7 +124,7 @@ func (a *auditor) listCommand() *cobra.Command {
 	var s selection
 	c := &cobra.Command{
 		Use: "list", Short: "List the tenant's records, the oldest first", Args: cobra.NoArgs,
-		Example: "  sluice audit list --limit 50\n  sluice audit list --session s1 --kind outcome --json",
+		Example: "  sluice audit list --limit 50\n  sluice audit list --session s1 --kind outcome --json\n  sluice audit list --tenant sluice/host --kind release",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.onLog(c.Context(), func(q *audit.Sequencer) error { return a.list(c.Context(), q, &s) })
 		},

@@ -10,14 +10,16 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/audit/verify"
+	"github.com/sluicehq/sluice/host/dispatch"
+	"github.com/sluicehq/sluice/host/release"
 )
 
 // kind names what a record tells, for people.
 func (s speaker) kind(kind host.RecordKind) string {
 	names := map[host.RecordKind][2]string{
 		host.RecordIntent: {"is about to run", "即将执行"}, host.RecordOutcome: {"ended", "结束"}, host.RecordRefusal: {"was refused", "被拒绝"},
-		host.RecordDuplicate: {"was given the stored outcome", "返回已存结果"}, host.RecordRepair: {"was mended", "参数已修复"}, host.RecordRetry: {"failed and is tried again", "失败，重试"},
-		host.RecordNotice: {"the user was told", "已告知用户"}, host.RecordRelease: {"a release was loaded", "加载版本"}, host.RecordEvent: {"event", "事件"},
+		host.RecordDuplicate: {"was given the stored outcome", "返回已存结果"}, host.RecordRetry: {"failed and is tried again", "失败，重试"},
+		host.RecordNotice: {"the user was told", "已告知用户"}, host.RecordRelease: {"a release", "技能版本"}, host.RecordEvent: {"event", "事件"},
 		host.RecordHook: {"a hook said", "钩子意见"}, host.RecordState: {"the state was changed", "状态变更"}, host.RecordQuestion: {"a person was asked", "请求人工确认"},
 		host.RecordAnswer: {"a person answered", "人工答复"}, host.RecordApproved: {"runs with a person's yes", "经人工同意执行"}, host.RecordGrant: {"a standing permission", "长期授权"},
 		host.RecordErasure: {"payloads were erased", "内容已按请求删除"},
@@ -33,13 +35,17 @@ func (s speaker) kind(kind host.RecordKind) string {
 type recordDetail struct {
 	Args     json.RawMessage `json:"args"`
 	Tier     abi.Tier        `json:"tier"`
-	Status   host.Status     `json:"status"`
+	Status   string          `json:"status"` // of a call, or of a release
+	Was      string          `json:"was"`    // the release before it
 	Step     string          `json:"step"`
 	Recovery string          `json:"recovery"`
 	Attempt  int             `json:"attempt"`
 	Problem  *abi.Problem    `json:"problem"`
 	Repairs  []string        `json:"repairs"`
 	Notes    []string        `json:"notes"`
+
+	Verdicts dispatch.Verdicts `json:"verdicts"`
+
 	Preview  string          `json:"preview"`
 	Usage    *host.Usage     `json:"usage"`
 	Approval host.ApprovalID `json:"approval"`
@@ -70,7 +76,10 @@ func (s speaker) recordInShort(r host.Record) string {
 	if d.Problem != nil {
 		parts = append(parts, fmt.Sprintf("%d %s", d.Problem.Code, d.Problem.Message))
 	}
-	for _, part := range []string{string(d.Status), string(d.Tier), string(d.Args)} {
+	if r.Kind == host.RecordRelease {
+		parts = append([]string{s.release(r, d)}, parts...)
+	}
+	for _, part := range []string{d.Status, string(d.Tier), string(d.Args)} {
 		if part != "" && len(parts) == 0 {
 			parts = append(parts, part)
 		}
@@ -105,8 +114,12 @@ func (s speaker) recordAtLength(r host.Record, after time.Duration) string {
 	for _, repair := range d.Repairs {
 		line("mended", "修复", repair, true)
 	}
+	line("allowed by", "放行", strings.Join(d.Verdicts.Allowed, ", "), len(d.Verdicts.Allowed) > 0)
+	for _, v := range d.Verdicts.Others {
+		line("verdict", "判定", s.verdict(v), true)
+	}
 	for _, note := range d.Notes {
-		line("verdict", "判定", note, true)
+		line("note", "备注", note, true)
 	}
 	if p := d.Problem; p != nil {
 		line("problem", "问题", fmt.Sprintf("%d %s", p.Code, p.Message), true)
@@ -122,6 +135,37 @@ func (s speaker) recordAtLength(r host.Record, after time.Duration) string {
 		line("used", "消耗", s.pick("%d units of fuel, %s of memory, %d host calls, %s", "%d 单位燃料，内存 %s，%d 次宿主调用，耗时 %s", u.Fuel, u.PeakMemory, u.HostCalls, u.Elapsed.Round(time.Microsecond)), true)
 	}
 	return b.String()
+}
+
+// verdict is what one said of a call.
+func (s speaker) verdict(v dispatch.Verdict) string {
+	text := v.By
+	switch {
+	case v.Code != 0:
+		text += s.pick(": refused with %d", "：拒绝，代码 %d", v.Code)
+	case v.Tier != "":
+		text += s.pick(": %s", "：%s", v.Tier)
+	}
+	if v.Words != "" {
+		text += s.pick(", %s", "，%s", v.Words)
+	}
+	if v.Fuel > 0 {
+		text += s.pick(" (%d units of fuel, %s of memory)", "（%d 单位燃料，内存 %s）", v.Fuel, v.Memory)
+	}
+	return text
+}
+
+// release is what became of a release.
+func (s speaker) release(r host.Record, d recordDetail) string {
+	switch {
+	case d.Status == string(release.Refused):
+		return s.pick("%s was refused:", "%s 被拒绝：", r.Release)
+	case d.Status == string(release.Pinned):
+		return s.pick("%s was loaded beside the current one", "%s 已加载，但非当前版本", r.Release)
+	case d.Was != "":
+		return s.pick("%s took the place of %s", "%s 替换 %s", r.Release, d.Was)
+	}
+	return s.pick("%s was loaded", "%s 已加载", r.Release)
 }
 
 // report tells what a verification found.

@@ -14,6 +14,11 @@ import (
 	"github.com/sluicehq/sluice/host/jobs"
 )
 
+// sealLease is how long records wait to be sealed where the host that did so was
+// killed: as a run goes on from what is in the store, a lease that is lost for
+// nothing costs little.
+const sealLease = 5 * time.Second
+
 // startJobs runs the host's periodic work until the function that it gives is
 // called, which waits for the run that is on.
 func startJobs(ctx context.Context, h *hall, q *audit.Sequencer, log *slog.Logger) (end func(), err error) {
@@ -33,7 +38,7 @@ func startJobs(ctx context.Context, h *hall, q *audit.Sequencer, log *slog.Logge
 		}
 		return nil
 	}
-	sealing, err := jobs.New(h.store, log, jobs.Job{Name: "audit.seal", Every: jobs.MinEvery, Limit: jobs.MaxLimit, Do: seal})
+	sealing, err := jobs.New(h.store, log, jobs.Job{Name: "audit.seal", Every: jobs.MinEvery, Limit: jobs.MaxLimit, Lease: sealLease, Do: seal})
 	if err != nil {
 		cancel()
 		return nil, err

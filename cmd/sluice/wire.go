@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -110,6 +111,7 @@ func (p *program) openWith(ctx context.Context, folder, store, registryURL strin
 		return nil, errors.Join(err, h.close(ctx))
 	}
 	h.releases = release.NewSet(h.sandbox, source)
+	h.releases.Told = h.recordRelease
 	if h.files, err = files.Open(filepath.Join(folder, "files")); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
@@ -169,6 +171,17 @@ func (h *hall) close(ctx context.Context) error {
 // agent makes an agent over the hall with a model.
 func (p *program) agent(h *hall, m model.Provider) *agent.Agent {
 	return agent.New(agent.Config{Store: h.store, Releases: h.releases, Dispatch: h.dispatch, Model: m, Claims: p.claims, Window: p.model.window, Limits: func(host.TenantID) agent.Limits { return p.limits }})
+}
+
+// recordRelease puts on record what became of a release.
+func (h *hall) recordRelease(ctx context.Context, c release.Change) error {
+	detail, err := json.Marshal(c)
+	if err != nil {
+		return host.Fail("load", abi.NewProblem(abi.HostBug, "the record of release %s does not marshal", c.Release), err)
+	}
+	return h.store.Record(ctx, host.Record{
+		Session: host.SessionRef{Tenant: host.HostTenant}, Kind: host.RecordRelease, Release: c.Release, Detail: detail,
+	})
 }
 
 // loadAll loads the newest release of every skill of the registry. A skill

@@ -15,17 +15,19 @@ import (
 // The pace of a sequencer.
 const (
 	passEvery = 400 * time.Millisecond // a record waits for one pass at most, and a pass takes tens of milliseconds: sealed within a second
-	walkEvery = 30 * time.Second       // over all tenants: finds what the passes may miss, and tries again what failed
+	tryEvery  = 2 * time.Second        // what failed: most failures are over by then, such as a lost answer of the store
+	walkEvery = 30 * time.Second       // over all tenants: finds what the passes may miss
 	stint     = 10 * time.Minute       // of one Run: then who runs it may change
 )
 
 // Run seals every tenant's records soon after they were kept, until the context
 // ends or, without an error, after some minutes. On one store it is to run in
 // one place at a time, such as a job; more do no harm, and no good. What cannot
-// be sealed is logged and tried again every half minute; Run ends with it then.
+// be sealed is tried again every two seconds and logged every half minute; Run
+// ends with it then.
 func (q *Sequencer) Run(ctx context.Context) error {
 	end := time.Now().Add(stint)
-	r := &run{q: q, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+	r := newRun(q)
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
@@ -34,7 +36,7 @@ func (q *Sequencer) Run(ctx context.Context) error {
 			return err
 		}
 		if len(r.failed) > 0 && !first {
-			return errors.Join(slices.Collect(maps.Values(r.failed))...)
+			return r.failure()
 		}
 		if time.Now().After(end) {
 			return nil
@@ -53,13 +55,32 @@ func (q *Sequencer) Run(ctx context.Context) error {
 // A run knows how far the passes have looked.
 type run struct {
 	q      *Sequencer
-	failed map[host.TenantID]error // since the last walk: left alone until the next one
-	again  map[host.TenantID]bool  // others were in the way
+	failed map[host.TenantID]failed // since the last walk, and not sealed yet
+	again  map[host.TenantID]bool   // others were in the way
 
 	// The greatest seq that the last pass had seen, and the one before it. A
 	// pass begins at the earlier one: a record that was being kept while a pass
 	// looked is seen by the next.
 	last, earlier int64
+}
+
+// A failed is how a tenant's records could not be sealed.
+type failed struct {
+	err error
+	at  time.Time // of the last try
+}
+
+func newRun(q *Sequencer) *run {
+	return &run{q: q, failed: map[host.TenantID]failed{}, again: map[host.TenantID]bool{}}
+}
+
+// failure joins everything that failed.
+func (r *run) failure() error {
+	var errs []error
+	for _, f := range r.failed {
+		errs = append(errs, f.err)
+	}
+	return errors.Join(errs...)
 }
 
 // lookBack is how many seqs before the last one the first pass begins: they
@@ -84,7 +105,8 @@ func (r *run) walk(ctx context.Context) (err error) {
 	}
 }
 
-// pass looks at the tenants that have something new.
+// pass looks at the tenants that have something new, and at those that failed a
+// while ago.
 func (r *run) pass(ctx context.Context) error {
 	fresh := r.again
 	r.again = map[host.TenantID]bool{}
@@ -100,8 +122,11 @@ func (r *run) pass(ctx context.Context) error {
 		}
 		at = last
 	}
+	for tenant := range r.failed {
+		fresh[tenant] = true
+	}
 	for _, tenant := range slices.Sorted(maps.Keys(fresh)) {
-		if r.failed[tenant] == nil {
+		if f, before := r.failed[tenant]; !before || r.q.now().Sub(f.at) >= tryEvery {
 			r.seal(ctx, tenant)
 		}
 	}
@@ -112,14 +137,18 @@ func (r *run) pass(ctx context.Context) error {
 func (r *run) seal(ctx context.Context, tenant host.TenantID) {
 	_, err := r.q.Seal(ctx, tenant)
 	switch problem := host.ProblemOf(err); {
-	case problem == nil || ctx.Err() != nil:
+	case problem == nil:
+		delete(r.failed, tenant)
+		return
+	case ctx.Err() != nil:
 		return
 	case problem.Code == abi.StoreConflict:
 		r.again[tenant] = true
 		return
 	}
-	r.failed[tenant] = err
-	if r.q.Log != nil {
+	_, before := r.failed[tenant]
+	r.failed[tenant] = failed{err, r.q.now()}
+	if r.q.Log != nil && !before {
 		r.q.Log.Error("audit records cannot be sealed", slog.String("tenant", string(tenant)), slog.Any("error", err))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -317,4 +318,36 @@ func TestRunSealsWhatComesAndTellsTheLag(t *testing.T) {
 		}
 		r.wantWhole(t, 8)
 	})
+}
+
+// A failure that is over is made good within seconds, with nothing new to come.
+func TestWhatFailedIsTriedAgainSoonAndByItself(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	now := clock()
+	r.Now = func() time.Time { return now }
+	r.keep(t, 1)
+	r.seal(t, "shop")
+	r.keep(t, 2)
+	behind := func() int64 {
+		lag, err := r.Lag(t.Context())
+		must(t, err)
+		return lag.Records
+	}
+	work := newRun(r.Sequencer)
+	must(t, os.Chmod(string(r.Keys), 0o640)) // the host will not use such a key
+	must(t, work.walk(t.Context()))
+	must(t, os.Chmod(string(r.Keys), 0o600))
+	must(t, work.begin(t.Context()))
+	work.earlier = work.last // nothing new
+	now = now.Add(tryEvery - 1)
+	must(t, work.pass(t.Context()))
+	if behind() != 2 || work.failure() == nil {
+		t.Errorf("%d records are behind, failed %v", behind(), work.failure())
+	}
+	now = now.Add(1)
+	must(t, work.pass(t.Context()))
+	if behind() != 0 || work.failure() != nil {
+		t.Errorf("%d records are behind, failed %v", behind(), work.failure())
+	}
+	r.wantWhole(t, 4)
 }

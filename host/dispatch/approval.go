@@ -141,12 +141,21 @@ func (f *flight) use(ctx context.Context, id host.ApprovalID, digest string) *ab
 		return f.denied(now)
 	}
 	f.outcome.Approval = id
-	f.note("approved by %s as %s", now.AnsweredBy, id)
+	f.allow(fmt.Sprintf("approval %s of %s", id, now.AnsweredBy))
 	return nil
 }
 
-// denied says why a question that was put is no yes for this call.
+// denied says why a question that was put is no yes for this call, to the model
+// and on record.
 func (f *flight) denied(a state.Approval) *abi.Problem {
+	problem := f.denial(a)
+	if a.Status != state.ApprovalOpen {
+		f.hear(Verdict{By: "approval " + string(a.ID), Code: problem.Code, Words: problem.Message})
+	}
+	return problem
+}
+
+func (f *flight) denial(a state.Approval) *abi.Problem {
 	f.outcome.Approval = a.ID
 	said := ""
 	if a.Words != "" {
@@ -203,7 +212,7 @@ func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
 	}
 	grants, err := f.Store.StandingGrants(ctx, f.call.Session)
 	if err != nil {
-		f.note("standing grants could not be read: %v", host.ProblemOf(err))
+		f.hear(Verdict{By: "standing grants", Words: "could not be read: " + host.ProblemOf(err).Error()})
 		return state.StandingGrant{}, false
 	}
 	name := f.asked().Name()
@@ -213,7 +222,7 @@ func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
 		}
 		holds, err := f.conditions.holds(g.Condition, f.env)
 		if err != nil {
-			f.note("standing grant %s: %v", g.ID, err)
+			f.hear(Verdict{By: "standing grant " + g.ID, Words: err.Error()})
 		}
 		if holds {
 			return g, true
@@ -278,7 +287,7 @@ func (f *flight) withGrant(ctx context.Context, g state.StandingGrant, last stat
 			return f.denied(now) // a person was faster, and a no outranks a grant
 		}
 	}
-	f.note("standing grant %s of %s covers it", g.ID, g.GrantedBy)
+	f.allow(fmt.Sprintf("standing grant %s of %s", g.ID, g.GrantedBy))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -110,9 +111,9 @@ func (p *play) name(written string) string {
 
 // A failed is what is read of the detail of a failure's record.
 type failed struct {
-	Step    string
-	Problem *abi.Problem
-	Notes   []string
+	Step     string
+	Problem  *abi.Problem
+	Verdicts Verdicts
 }
 
 // layer tells from the records which layer stopped the last call: the one that
@@ -202,13 +203,7 @@ func (p *play) gateLayer(f failed) string {
 		if (p.answers || p.spec.Approval != "") && f.Problem.Code == abi.PendingApproval {
 			return layerApproval
 		}
-		for _, note := range f.Notes {
-			by, says, _ := strings.Cut(note, ": ")
-			if tier, _, _ := strings.Cut(says, " "); abi.Tier(tier).Rank() == p.last.Tier.Rank() {
-				return opinionLayer(by)
-			}
-		}
-		return layerRules // the tool's declared risk
+		return p.strictest(f.Verdicts.Others)
 	case abi.Rejected, abi.Conflict:
 		if p.last.Approval != "" {
 			return layerApproval
@@ -224,12 +219,30 @@ func (p *play) gateLayer(f failed) string {
 	case abi.Busy:
 		return layerLease
 	}
-	for _, note := range f.Notes {
-		if strings.HasPrefix(note, "check: refused") {
+	for _, v := range f.Verdicts.Others {
+		if v.By == "check" && v.Code != 0 {
 			return layerCheck
 		}
 	}
 	return layerFacts
+}
+
+// strictest gives the layer that asked for the tier. Of several, hooks count
+// behind what the call itself asks for, though they were asked before.
+func (p *play) strictest(verdicts []Verdict) string {
+	hooks := ""
+	for _, v := range verdicts {
+		if v.Code != 0 || v.Tier == "" || v.Tier.Rank() != p.last.Tier.Rank() {
+			continue
+		}
+		switch layer := opinionLayer(v.By); {
+		case layer == layerHooks:
+			hooks = layer
+		case hooks == "" || layer != layerRedLine && layer != layerCheck:
+			return layer
+		}
+	}
+	return cmp.Or(hooks, layerRules) // the tool's declared risk
 }
 
 // opinionLayer is the layer of an opinion, without the name of the hook or of
@@ -240,6 +253,12 @@ func opinionLayer(by string) string {
 		return layerHooks
 	case strings.HasPrefix(by, "red line "):
 		return layerRedLine
+	case strings.HasPrefix(by, "rule "), by == "risk":
+		return layerRules
+	case by == "breadth", by == "targets":
+		return layerEffect
+	case by == "mode":
+		return layerMode
 	}
 	return by
 }

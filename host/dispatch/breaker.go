@@ -57,16 +57,19 @@ func (f *flight) circling() *abi.Problem {
 	now := host.Past{Tool: f.call.Tool, Args: f.plain(), Input: f.call.Input, Round: f.call.Round}
 	rule := circles(now, f.call.Recent, f.entry.Tool != nil && f.entry.Tool.Repeatable)
 	if rule == "" {
+		f.allow("breaker")
 		return nil
 	}
-	f.note("breaker: %s", ruleWords(rule))
-	if f.Breaker == BreakerReports {
+	problem := abi.NewProblem(abi.BreakerOpen, "%s was not run: %s. The same again will be cut off again, and the turn with it", f.call.Tool, ruleWords(rule))
+	switch {
+	case f.Breaker == BreakerReports:
+		f.hear(Verdict{By: "breaker", Words: ruleWords(rule)})
 		return nil
+	case f.call.Trips > 0:
+		problem = abi.NewProblem(abi.Circling, "%s was not run, and the turn stops: %s, after a warning", f.call.Tool, ruleWords(rule))
 	}
-	if f.call.Trips > 0 {
-		return abi.NewProblem(abi.Circling, "%s was not run, and the turn stops: %s, after a warning", f.call.Tool, ruleWords(rule))
-	}
-	return abi.NewProblem(abi.BreakerOpen, "%s was not run: %s. The same again will be cut off again, and the turn with it", f.call.Tool, ruleWords(rule))
+	f.hear(Verdict{By: "breaker", Code: problem.Code, Words: ruleWords(rule)})
+	return problem
 }
 
 func ruleWords(rule string) string {
@@ -297,8 +300,12 @@ func leaf(v any) string {
 func (f *flight) overBudget() *abi.Problem {
 	for _, b := range f.call.Budgets {
 		if _, problem := b.Take(host.Amount{Calls: 1}); problem != nil {
+			f.hear(Verdict{By: "budget", Code: problem.Code, Words: problem.Message})
 			return problem
 		}
+	}
+	if len(f.call.Budgets) > 0 {
+		f.allow("budget")
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ func TestACircleIsCutOffAndThenTheTurnStops(t *testing.T) {
 	o := g.d.Do(context.Background(), g.catalog, c)
 	wantProblem(t, o, host.Failed, abi.BreakerOpen)
 	g.wantKinds(c.ID, host.RecordRefusal)
-	if !strings.Contains(string(g.records(c.ID)[0].Detail), "breaker: the very same call") {
+	if !strings.Contains(string(g.records(c.ID)[0].Detail), `"by":"breaker","code":1004,"words":"the very same call`) {
 		t.Errorf("the record says %s", g.records(c.ID)[0].Detail)
 	}
 	c.Trips = 1
@@ -180,7 +180,7 @@ func TestABreakerThatReportsLetsTheCallRun(t *testing.T) {
 	if o := g.d.Do(context.Background(), g.catalog, c); !o.OK() {
 		t.Fatalf("the call ended with %v", o.Problem)
 	}
-	if intent := g.records(c.ID, host.RecordIntent); len(intent) != 1 || !strings.Contains(string(intent[0].Detail), "breaker:") {
+	if intent := g.records(c.ID, host.RecordIntent); len(intent) != 1 || !strings.Contains(string(intent[0].Detail), `"by":"breaker"`) {
 		t.Errorf("the intent is recorded as %+v", intent)
 	}
 }

@@ -76,7 +76,12 @@ func (f *flight) admit(ctx context.Context) *abi.Problem {
 	}
 	in, err := f.entry.Tool.InScope(f.env)
 	if err != nil || !in {
-		return abi.NewProblem(abi.OutOfScope, "%s is not for this: it takes only calls where %s", f.call.Tool, f.entry.Tool.Scope)
+		problem := abi.NewProblem(abi.OutOfScope, "%s is not for this: it takes only calls where %s", f.call.Tool, f.entry.Tool.Scope)
+		f.hear(Verdict{By: "scope", Code: problem.Code, Words: problem.Message})
+		return problem
+	}
+	if f.entry.Tool.Scope != "" {
+		f.allow("scope")
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (f *flight) replay(ctx context.Context, claim state.Claim) *abi.Problem {
 	f.whole(ctx, &stored)
 	first := stored.Call
 	stored.Call, stored.Replayed = f.call.ID, true
-	detail, err := json.Marshal(map[string]any{"of": first})
+	detail, err := json.Marshal(duplicateDetail{first, f.outcome.Repairs, f.unheard(), f.unread()})
 	if err == nil {
 		err = f.flushed(ctx)
 	}
@@ -148,19 +148,28 @@ func (f *flight) replay(ctx context.Context, claim state.Claim) *abi.Problem {
 	return nil
 }
 
+// A duplicateDetail is the detail of a RecordDuplicate.
+type duplicateDetail struct {
+	Of       host.CallID `json:"of"` // whose outcome was given again
+	Repairs  []string    `json:"repairs,omitempty"`
+	Verdicts *Verdicts   `json:"verdicts,omitempty"`
+	Notes    []string    `json:"notes,omitempty"` // of hooks
+}
+
 // An intentDetail is the detail of a RecordIntent.
 type intentDetail struct {
-	Args    json.RawMessage `json:"args"`
-	Tier    abi.Tier        `json:"tier"`
-	Input   int             `json:"input"`
-	Ordinal int             `json:"ordinal"`
-	Targets []string        `json:"targets,omitempty"`
-	Repairs []string        `json:"repairs,omitempty"`
-	Notes   []string        `json:"notes,omitempty"` // of the gate and its hooks
+	Args     json.RawMessage `json:"args"`
+	Tier     abi.Tier        `json:"tier"`
+	Input    int             `json:"input"`
+	Ordinal  int             `json:"ordinal"`
+	Targets  []string        `json:"targets,omitempty"`
+	Repairs  []string        `json:"repairs,omitempty"` // of the arguments, by the host
+	Verdicts *Verdicts       `json:"verdicts,omitempty"`
+	Notes    []string        `json:"notes,omitempty"` // of hooks
 }
 
 func (f *flight) intentDetail() intentDetail {
-	return intentDetail{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.targets, f.outcome.Repairs, f.notes}
+	return intentDetail{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.targets, f.outcome.Repairs, f.before, f.notes.told()}
 }
 
 func (d intentDetail) json() json.RawMessage {

@@ -123,8 +123,10 @@ type flight struct {
 	guards   []opinion        // of the hooks before the call
 	says     []string         // why the tier is what it is
 	targets  []string         // what a write touches, where that is known
-	notes    []string         // what the gate found worth a record
-	remarks  []string         // likewise, since the call has begun to run
+	before   *Verdicts        // on the call, until it runs
+	during   *Verdicts        // likewise, on the attempt that is on
+	notes    notes            // of hooks
+	remarks  notes            // likewise, since the call has begun to run
 	reported time.Time        // when the user was told of progress
 	logs     []sandbox.Log    // of the last attempt
 	reply    abi.Reply
@@ -201,6 +203,7 @@ func (f *flight) do(ctx context.Context) host.Outcome {
 
 // attempt runs the call once. It names the step that failed.
 func (f *flight) attempt(ctx context.Context) (string, *abi.Problem) {
+	f.during = nil
 	for _, s := range []step{
 		{"recheck", f.recheck},
 		{"run", f.run},

@@ -45,6 +45,18 @@
 // write were read from must be as it was when it is settled. Every early exit is
 // recorded too, and a call whose record cannot be written does not run.
 //
+// # Life of a verdict (verdicts.go)
+//
+//  1. Whoever is asked about a call is heard: scope, breaker and budgets, hooks,
+//     the manifest's risk and each of its rules, effect, mode, repetition, red
+//     lines, the skill's check with its fuel, and whose yes or no counted.
+//  2. Who lets it pass is one name in a list; who asks for more or refuses has
+//     tier or code and words. None is left out. Hooks' notes stand beside that,
+//     some of them, with the number of the others.
+//  3. They go on the call's own record: the intent, the refusal or the duplicate.
+//     Those of an attempt, such as of hooks after the call, go on the record of
+//     its end. So do the repairs of the arguments, on the former.
+//
 // # Life of a result
 //
 //  1. The guest's answer must be one envelope. That it ended well is no success.

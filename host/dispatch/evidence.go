@@ -62,16 +62,18 @@ func (f *flight) failure(step string, problem *abi.Problem) json.RawMessage {
 		Problem  *abi.Problem `json:"problem"`
 		Recovery string       `json:"recovery"`
 		Attempt  int          `json:"attempt,omitempty"`
-		Sent     string       `json:"sent,omitempty"`  // the model's own text, where the call never ran
-		Logs     []string     `json:"logs,omitempty"`  // the guest's last words
-		Fault    string       `json:"fault,omitempty"` // the host's own
-		Notes    []string     `json:"notes,omitempty"` // of the gate and its hooks
+		Sent     string       `json:"sent,omitempty"`    // the model's own text, where the call never ran
+		Logs     []string     `json:"logs,omitempty"`    // the guest's last words
+		Fault    string       `json:"fault,omitempty"`   // the host's own
+		Repairs  []string     `json:"repairs,omitempty"` // where the call never ran: else the intent's record has them
+		Verdicts *Verdicts    `json:"verdicts,omitempty"`
+		Notes    []string     `json:"notes,omitempty"` // of hooks
 		Usage    host.Usage   `json:"usage"`
 
 		HostCalls *grant.Stored   `json:"host_calls,omitempty"`
 		Run       *Ran            `json:"run,omitempty"`
 		Approval  host.ApprovalID `json:"approval,omitempty"`
-	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.unread(), f.outcome.Usage, f.failedCalls(), f.lastRun(), f.outcome.Approval})
+	}{step, problem, abi.RowOf(problem.Code).Recovery.String(), f.outcome.Attempts, f.sent(), f.lastWords(), cut(f.fault, faultText), f.repaired(), f.unheard(), f.unread(), f.outcome.Usage, f.failedCalls(), f.lastRun(), f.outcome.Approval})
 	if err != nil {
 		panic("BUG: a failure's record does not marshal: " + err.Error())
 	}
@@ -91,23 +93,48 @@ const (
 	noteCount = 20
 )
 
+// notes are lines of hooks for a record, with the number of those that it has
+// no room for.
+type notes struct {
+	lines []string
+	more  int
+}
+
+// told gives the notes as they stand on record.
+func (n notes) told() []string {
+	if n.more == 0 {
+		return n.lines
+	}
+	return append(slices.Clone(n.lines), fmt.Sprintf("%d more notes are left out", n.more))
+}
+
 // note puts a line on the call's record.
 func (f *flight) note(format string, args ...any) {
 	notes := &f.notes
 	if f.outcome.Attempts > 0 {
 		notes = &f.remarks // the intent is on record already
 	}
-	if len(*notes) < noteCount {
-		*notes = append(*notes, cut(fmt.Sprintf(format, args...), noteText))
+	if len(notes.lines) == noteCount {
+		notes.more++
+		return
 	}
+	notes.lines = append(notes.lines, cut(fmt.Sprintf(format, args...), noteText))
 }
 
 // unread are the notes that the call's intent, if it has one, does not have.
 func (f *flight) unread() []string {
 	if f.outcome.Attempts > 0 {
-		return f.remarks
+		return f.remarks.told()
 	}
-	return f.notes
+	return f.notes.told()
+}
+
+// repaired is what was mended of the arguments of a call that never ran.
+func (f *flight) repaired() []string {
+	if f.outcome.Attempts > 0 {
+		return nil
+	}
+	return f.outcome.Repairs
 }
 
 // lastWords gives the end of the guest's logs, where a panic's words stand.

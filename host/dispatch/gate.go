@@ -41,7 +41,7 @@ func (f *flight) gate(ctx context.Context) *abi.Problem {
 // answer is stored. Nobody waits: without a yes the call is pending.
 func (f *flight) ask(ctx context.Context) *abi.Problem {
 	if f.Approver != nil && f.Approver(ctx, Question{Call: f.call, Release: f.outcome.Release, Args: f.args, Says: f.says}) {
-		f.note("the approver of the host said yes")
+		f.allow("the approver of the host")
 		return f.spend(ctx)
 	}
 	if f.depth > 0 {

@@ -12,8 +12,9 @@ import (
 func (f *flight) beforeHooks(ctx context.Context) *abi.Problem {
 	var refused *abi.Problem
 	for _, r := range f.Hooks.PreToolCall(ctx, f.toolCall()) {
-		f.noteRuling(r)
-		f.guards = append(f.guards, opinion{by: "hook " + r.Hook, tier: r.Tier, say: r.Say})
+		by := "hook " + r.Hook
+		f.hearHook(by, r)
+		f.guards = append(f.guards, opinion{by: by, tier: r.Tier, say: r.Say, heard: true})
 		if refused == nil {
 			refused = r.Problem
 		}
@@ -26,7 +27,7 @@ func (f *flight) beforeHooks(ctx context.Context) *abi.Problem {
 func (f *flight) afterHooks(ctx context.Context) *abi.Problem {
 	var refused *abi.Problem
 	for _, r := range f.Hooks.PostToolCall(ctx, f.toolCall(), host.Reply{Data: f.reply.Data, Preview: f.reply.Preview}) {
-		f.noteRuling(r)
+		f.hearHook("hook "+r.Hook, r)
 		if refused == nil {
 			refused = r.Problem
 		}
@@ -34,13 +35,16 @@ func (f *flight) afterHooks(ctx context.Context) *abi.Problem {
 	return refused
 }
 
-func (f *flight) noteRuling(r host.Ruling) {
+// hearHook puts a hook's verdict on record, and its note beside it.
+func (f *flight) hearHook(by string, r host.Ruling) {
 	if r.Note != "" {
-		f.note("hook %s: %s", r.Hook, r.Note)
+		f.note("%s: %s", by, r.Note)
 	}
+	v := Verdict{By: by, Tier: r.Tier, Words: r.Say}
 	if r.Problem != nil {
-		f.note("hook %s: refused with %d: %s", r.Hook, r.Problem.Code, r.Problem.Message)
+		v.Code, v.Words = r.Problem.Code, r.Problem.Message
 	}
+	f.hear(v)
 }
 
 func (f *flight) toolCall() host.ToolCall {

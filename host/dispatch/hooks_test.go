@@ -64,7 +64,7 @@ func TestAHookBeforeTheCallTightensOrRefusesAndNeverLoosens(t *testing.T) {
 				if o.OK() || o.Tier != "" || g.stored("total/"+tt.item) != "" {
 					t.Errorf("it ended with %+v", o)
 				}
-				if r := g.records(c.ID); len(r) != 1 || !strings.Contains(string(r[0].Detail), "hook guard: refused with") {
+				if r := g.records(c.ID); len(r) != 1 || !strings.Contains(string(r[0].Detail), `{"by":"hook guard","code":`) {
 					t.Errorf("the record is %+v", r)
 				}
 			} else if o := wantTier(t, g, c, tt.tier); o.Problem != nil && !strings.Contains(o.Problem.Message, tt.opinion.Say) {
@@ -104,7 +104,7 @@ func TestAHookAfterTheCallRefusesTheResultBeforeItIsKept(t *testing.T) {
 	if replies != 2 || o.Attempts != 1 || g.stored("total/ink") != "" { // once for the fact
 		t.Errorf("asked %d times, %d attempts, %q is kept", replies, o.Attempts, g.stored("total/ink"))
 	}
-	if r := g.records(c.ID, host.RecordOutcome); len(r) != 1 || !strings.Contains(string(r[0].Detail), "hook guard: refused") {
+	if r := g.records(c.ID, host.RecordOutcome); len(r) != 1 || !strings.Contains(string(r[0].Detail), `{"by":"hook guard","code":`) {
 		t.Errorf("the record is %+v", r)
 	}
 }

@@ -46,7 +46,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 		return nil, host.ProblemOf(err)
 	}
 	f.stored = stored
-	detail, err := json.Marshal(outcomeDetail{f.row(), stored, f.lastRun(), f.moved, f.remarks})
+	detail, err := json.Marshal(outcomeDetail{f.row(), stored, f.lastRun(), f.moved, f.during, f.remarks.told()})
 	if err != nil {
 		return nil, abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
@@ -57,7 +57,7 @@ func (f *flight) outcomeDetail(ctx context.Context) (json.RawMessage, *abi.Probl
 // host calls are recorded as far as they fit beside the outcome. It rests on
 // nothing that changes meanwhile.
 func (f *flight) lateDetail() func() json.RawMessage {
-	late, grant, input := outcomeDetail{f.row(), nil, f.lastRun(), f.moved, f.remarks}, f.grant, f.input
+	late, grant, input := outcomeDetail{f.row(), nil, f.lastRun(), f.moved, f.during, f.remarks.told()}, f.grant, f.input
 	return func() json.RawMessage {
 		late.HostCalls = grant.Inline(input)
 		detail, err := json.Marshal(late)
@@ -75,7 +75,8 @@ type outcomeDetail struct {
 	HostCalls  *grant.Stored `json:"host_calls,omitempty"`
 	Run        *Ran          `json:"run,omitempty"`
 	Transition *transition   `json:"transition,omitempty"`
-	Notes      []string      `json:"notes,omitempty"` // of hooks after the call
+	Verdicts   *Verdicts     `json:"verdicts,omitempty"` // on the last attempt
+	Notes      []string      `json:"notes,omitempty"`    // of hooks after the call
 }
 
 // failedCalls gives the host calls of a failed attempt as far as they fit into

@@ -99,8 +99,15 @@ func (f *flight) remember(ctx context.Context) {
 // redLines are the operator's: what the policy forbids or wants to be asked,
 // whatever the skill declares.
 func (f *flight) redLines() []opinion {
+	if f.Policy == nil {
+		return nil
+	}
+	crossed := f.Policy.Crossed(f.env)
+	if len(crossed) == 0 {
+		return []opinion{{by: "red lines"}}
+	}
 	var opinions []opinion
-	for _, c := range f.Policy.Crossed(f.env) {
+	for _, c := range crossed {
 		opinions = append(opinions, opinion{by: "red line " + c.Name, tier: c.Tier, say: c.Say})
 	}
 	return opinions

@@ -124,7 +124,7 @@ func TestARedLineIsOnRecordByItsName(t *testing.T) {
 	g.d.Policy = policy(t, `  - {name: no-ink, tools: ["*"], when: "args.item == 'ink' && user.id == 'mia' && tenant.id == 'acme'"}`)
 	c := call("total", `{"item":"ink"}`)
 	wantTier(t, g, c, abi.Block)
-	if r := g.records(c.ID, host.RecordRefusal); len(r) != 1 || !strings.Contains(string(r[0].Detail), "red line no-ink: block") {
+	if r := g.records(c.ID, host.RecordRefusal); len(r) != 1 || !strings.Contains(string(r[0].Detail), `"by":"red line no-ink","tier":"block"`) {
 		t.Errorf("the record is %+v", r)
 	}
 }

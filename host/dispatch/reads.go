@@ -199,8 +199,8 @@ func (f *flight) willBeKept() bool {
 	}
 	row := f.row()
 	return f.reads.take(f.call.Session,
-		lateRecord{f.record(host.RecordIntent, nil), f.intentDetail().json, len(f.args)},
-		lateRecord{f.record(host.RecordOutcome, nil), f.lateDetail(), len(f.input) + len(row.Data) + len(row.Preview) + grant.RecordInline},
+		lateRecord{f.record(host.RecordIntent, nil), f.intentDetail().json, len(f.args) + f.before.size()},
+		lateRecord{f.record(host.RecordOutcome, nil), f.lateDetail(), len(f.input) + len(row.Data) + len(row.Preview) + grant.RecordInline + f.during.size()},
 	)
 }
 

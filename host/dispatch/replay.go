@@ -115,10 +115,10 @@ func (r *Replayer) Replay(ctx context.Context, tenant host.TenantID, id host.Cal
 			}
 			replayed.add(run)
 		}
-		if a.detail.Attempt <= attempt {
-			fuel = 0 // the call was delivered again, and began anew
+		if a.detail.Attempt <= attempt || attempt == 0 {
+			fuel = a.asked // the call was delivered, maybe again, and began anew
 		}
-		attempt, fuel = a.detail.Attempt, fuel+a.fuel()
+		attempt, fuel = a.detail.Attempt, fuel+a.detail.Verdicts.fuel()+a.fuel()
 		replayed.worse(a.sum(fuel))
 	}
 	if len(replayed.Runs) == 0 {
@@ -176,6 +176,7 @@ type attemptRecord struct {
 	host.Record
 	detail attemptDetail
 	args   json.RawMessage // as the record of the intent has them
+	asked  int64           // fuel of the check before the call ran, by that record
 }
 
 // An attemptDetail is what the details of such records have together.
@@ -186,6 +187,7 @@ type attemptDetail struct {
 	HostCalls  *grant.Stored `json:"host_calls"`
 	Run        *Ran          `json:"run"`
 	Transition *transition   `json:"transition"`
+	Verdicts   *Verdicts     `json:"verdicts"`
 }
 
 // readAttempt reads the record of an attempt, with its intent's among all
@@ -205,12 +207,13 @@ func readAttempt(record host.Record, all []host.Record) (attemptRecord, *ReplayF
 			continue
 		}
 		var intent struct {
-			Args json.RawMessage `json:"args"`
+			Args     json.RawMessage `json:"args"`
+			Verdicts *Verdicts       `json:"verdicts"`
 		}
 		if err := json.Unmarshal(r.Detail, &intent); err != nil && len(r.Detail) > 0 {
 			return a, &ReplayFinding{Reason: RecordUnreadable, What: err.Error()}
 		}
-		a.args = intent.Args
+		a.args, a.asked = intent.Args, intent.Verdicts.fuel()
 	}
 	return a, nil
 }
@@ -228,7 +231,7 @@ func (a attemptRecord) fuel() int64 {
 }
 
 // sum holds the fuel that the record tells of the call so far against that of
-// the runs.
+// the runs, and of the checks before them by their own records.
 func (a attemptRecord) sum(fuel int64) *ReplayFinding {
 	if a.ran() && a.detail.Run == nil || a.detail.Usage.Fuel == fuel {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sluicehq/sluice/abi"
@@ -11,12 +12,19 @@ import (
 	"github.com/sluicehq/sluice/host/state"
 )
 
-// An opinion is what one of those that are asked thinks of a call.
+// An opinion is what one of those that are asked thinks of a call; the zero
+// value is of one that has no say in it.
 type opinion struct {
 	by      string       // whose it is, on record
 	tier    abi.Tier     // empty leaves the tier alone
 	say     string       // why, for the user
 	problem *abi.Problem // refuses the call, whatever the tier
+
+	heard  bool      // it is on record already
+	source string    // by, to the point, where the record can tell more
+	parts  []Verdict // what it is made of, where the record tells that
+	fuel   int64     // of a guest that was asked
+	memory abi.Size  // of that, at its peak
 }
 
 // A ruling is what comes of the opinions.
@@ -32,12 +40,16 @@ func (f *flight) tier(ctx context.Context) ruling {
 	opinions := []opinion{f.declared(), f.implied(), f.moded(), f.suspected()}
 	opinions = append(opinions, f.guards...)
 	opinions = append(opinions, f.redLines()...)
-	opinions = slices.DeleteFunc(opinions, func(o opinion) bool { return f.skips("tier of the " + o.by) })
+	opinions = slices.DeleteFunc(opinions, func(o opinion) bool { return o.by == "" || f.testOnlySkip != nil && f.skips("tier of the "+o.by) })
 	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block && !f.skips("tier of the check") {
-		opinions = append(opinions, f.checked(ctx))
+		if o := f.checked(ctx); o.by != "" {
+			opinions = append(opinions, o)
+		}
 	}
 	for _, o := range opinions {
-		f.noteOpinion(o)
+		if !o.heard {
+			f.hearOpinion(o)
+		}
 	}
 	return strictest(opinions)
 }
@@ -66,22 +78,28 @@ func strictest(opinions []opinion) ruling {
 // sayText bounds what one opinion says to the user, in bytes: a few sentences.
 const sayText = 1000
 
-// noteOpinion puts a refusal, and whoever asks for more than the tool declares,
-// on record.
-func (f *flight) noteOpinion(o opinion) {
-	switch {
-	case o.problem != nil:
-		f.note("%s: refused with %d: %s", o.by, o.problem.Code, o.problem.Message)
-	case o.tier != "" && o.tier.Rank() > f.entry.Tool.Risk.Rank():
-		f.note("%s: %s %s", o.by, o.tier, o.say)
-	}
-}
-
 // declared is the manifest's: the tool's risk, and its rules that hold or
 // cannot be decided.
 func (f *flight) declared() opinion {
-	tier, says := f.entry.Tool.TierOf(f.env)
-	return opinion{by: "manifest", tier: tier, say: strings.Join(says, " ")}
+	o := opinion{by: "manifest", source: "risk", tier: f.entry.Tool.Risk}
+	rules := f.entry.Tool.RulesOf(f.env)
+	if len(rules) == 0 {
+		return o
+	}
+	var says []string
+	o.parts = append(make([]Verdict, 0, 1+len(rules)), o.verdict())
+	for _, r := range rules {
+		o.parts = append(o.parts, Verdict{By: "rule " + strconv.Itoa(r.Place), Tier: r.Tier, Words: r.Say})
+		if !r.Applies {
+			continue
+		}
+		o.tier = o.tier.Stricter(r.Tier)
+		if r.Say != "" {
+			says = append(says, r.Say)
+		}
+	}
+	o.say = strings.Join(says, " ")
+	return o
 }
 
 // implied is what the call's effect asks for by itself. Who changes one thing
@@ -95,14 +113,14 @@ func (f *flight) implied() opinion {
 	f.targets = targets
 	switch {
 	case len(targets) > state.MaxDoneTargets:
-		return opinion{by: "effect", problem: abi.NewProblem(abi.QuotaReached, "%s would change %d things at once; at most %d are changed by one call", f.call.Tool, len(targets), state.MaxDoneTargets).
+		return opinion{by: "effect", source: "targets", problem: abi.NewProblem(abi.QuotaReached, "%s would change %d things at once; at most %d are changed by one call", f.call.Tool, len(targets), state.MaxDoneTargets).
 			WithHint("do it in several calls")}
 	case tool.Breadth != abi.One:
-		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It may change many things at once (%s).", tool.Breadth)}
+		return opinion{by: "effect", source: "breadth", tier: abi.HardGate, say: fmt.Sprintf("It may change many things at once (%s).", tool.Breadth)}
 	case err != nil || len(targets) == 0:
-		return opinion{by: "effect", tier: abi.HardGate, say: "It is not known what it changes."}
+		return opinion{by: "effect", source: "targets", tier: abi.HardGate, say: "It is not known what it changes."}
 	case len(targets) > 1:
-		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It changes %d things at once.", len(targets))}
+		return opinion{by: "effect", source: "targets", tier: abi.HardGate, say: fmt.Sprintf("It changes %d things at once.", len(targets))}
 	}
 	return opinion{by: "effect", tier: abi.SoftGate}
 }
@@ -111,15 +129,15 @@ func (f *flight) implied() opinion {
 // exempt. A mode that is not known counts as the strictest.
 func (f *flight) moded() opinion {
 	if f.entry.Tool.Effect == abi.Read {
-		return opinion{by: "session"}
+		return opinion{}
 	}
 	switch f.call.Mode {
 	case "", host.ModeAuto:
-		return opinion{by: "session"}
+		return opinion{by: "session", source: "mode"}
 	case host.ModeSuggest:
-		return opinion{by: "session", tier: abi.HardGate, say: "In this session every change is asked for."}
+		return opinion{by: "session", source: "mode", tier: abi.HardGate, say: "In this session every change is asked for."}
 	}
-	return opinion{by: "session", tier: abi.Block, say: "In this session nothing may be changed."}
+	return opinion{by: "session", source: "mode", tier: abi.Block, say: "In this session nothing may be changed."}
 }
 
 // gaveText bounds how much of an earlier result a question shows, in bytes.
@@ -129,7 +147,10 @@ const gaveText = 400
 // the same words of the user: the model may have lost track of what it did, so
 // the user is asked, with what the earlier one gave.
 func (f *flight) suspected() opinion {
-	if f.call.Ordinal == 0 || f.entry.Tool.Effect != abi.Write {
+	switch {
+	case f.entry.Tool.Effect != abi.Write:
+		return opinion{}
+	case f.call.Ordinal == 0:
 		return opinion{by: "repetition"}
 	}
 	say := "The very same was done for this request already."

@@ -18,12 +18,12 @@ const checkTime = time.Second
 // checked is the skill's own: what its sluice_check, if it has one, says of a
 // write before it runs. The guest gets the invocation and no host functions. A
 // check that fails, is slow, or answers with something that is no verdict has
-// not found the call harmless, so a person must. What it costs is not counted
-// in the call's usage, which is that of its attempts.
+// not found the call harmless, so a person must. What it costs is on record with
+// the verdict, and in the call's usage.
 func (f *flight) checked(ctx context.Context) opinion {
 	module := f.entry.Release.Module
 	if f.entry.Tool.Effect != abi.Write || !module.Has(abi.ExportCheck) {
-		return opinion{by: "check"}
+		return opinion{}
 	}
 	in := f.invocation()
 	in.Call.Attempt = max(1, in.Call.Attempt)
@@ -35,15 +35,22 @@ func (f *flight) checked(ctx context.Context) opinion {
 		Tenant: f.call.Session.Tenant, Export: abi.ExportCheck, Input: input,
 		Now: f.env.Now, Deadline: checkTime, Seed: sha256.Sum256([]byte(f.call.ID)),
 	})
+	f.outcome.Usage.Add(result.Usage)
+	o := f.checkedBy(result)
+	o.fuel, o.memory = result.Usage.Fuel, result.Usage.PeakMemory
+	return o
+}
+
+// checkedBy is the opinion of a check that has been asked.
+func (f *flight) checkedBy(result sandbox.Result) opinion {
 	switch {
 	case result.Problem == nil:
+		return readVerdict(result.Output)
 	case result.Problem.Code == abi.SystemFailure:
 		return opinion{by: "check", problem: result.Problem} // the guest was not even asked
-	default:
-		f.logs = result.Logs
-		return undecided(result.Problem.Error())
 	}
-	return readVerdict(result.Output)
+	f.logs = result.Logs
+	return undecided(result.Problem.Error())
 }
 
 // undecided is the opinion of a check that has none.

@@ -19,6 +19,7 @@ type watch struct {
 	r       *Runner
 	job     Job
 	fence   state.Fence
+	lease   time.Duration
 	renewed time.Time // when the store was last asked for the lease that it gave
 	stop    context.CancelCauseFunc
 }
@@ -37,7 +38,7 @@ func (r *Runner) run(ctx context.Context, job Job, fence state.Fence, asked time
 	defer stop(nil)
 	done := make(chan error, 1)
 	go func() { done <- do(work, job) }()
-	w := &watch{r: r, job: job, fence: fence, renewed: asked, stop: stop}
+	w := &watch{r: r, job: job, fence: fence, lease: r.lease(job), renewed: asked, stop: stop}
 	err := w.wait(ctx, done)
 	if err != nil && work.Err() != nil {
 		return host.Fail("jobs.Run", host.ProblemOf(context.Cause(work)), err)
@@ -62,7 +63,7 @@ func do(ctx context.Context, job Job) (err error) {
 func (w *watch) wait(ctx context.Context, done <-chan error) error {
 	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	renew := time.NewTicker(w.r.pace.lease / 3)
+	renew := time.NewTicker(w.lease / 3)
 	defer renew.Stop()
 	over := time.NewTimer(w.left())
 	defer over.Stop()
@@ -94,8 +95,7 @@ func (w *watch) wait(ctx context.Context, done <-chan error) error {
 // left gives how long the run may go on without another renewal: the last sixth
 // of the lease is for it to end, before others begin.
 func (w *watch) left() time.Duration {
-	lease := w.r.pace.lease
-	return time.Until(w.renewed.Add(lease - lease/6))
+	return time.Until(w.renewed.Add(w.lease - w.lease/6))
 }
 
 // A renewal is what became of a question for more time.
@@ -107,11 +107,11 @@ type renewal struct {
 // renew asks for more time. The answer is buffered: nobody may be there for it.
 func (w *watch) renew(ctx context.Context) <-chan renewal {
 	answer := make(chan renewal, 1)
-	lease, asked := w.r.pace.lease, time.Now()
+	asked := time.Now()
 	go func() {
-		ctx, cancel := context.WithTimeout(ctx, lease/3)
+		ctx, cancel := context.WithTimeout(ctx, w.lease/3)
 		defer cancel()
-		answer <- renewal{asked, w.r.store.RenewJob(ctx, w.job.Name, w.fence, lease)}
+		answer <- renewal{asked, w.r.store.RenewJob(ctx, w.job.Name, w.fence, w.lease)}
 	}()
 	return answer
 }
@@ -122,7 +122,7 @@ func (w *watch) heed(a renewal) {
 	switch {
 	case a.err == nil:
 		w.renewed = a.asked
-	case errors.Is(a.err, state.ErrLeaseLost), time.Since(w.renewed) > w.r.pace.lease/2: // the next question would come too late
+	case errors.Is(a.err, state.ErrLeaseLost), time.Since(w.renewed) > w.lease/2: // the next question would come too late
 		w.stop(a.err)
 	}
 }

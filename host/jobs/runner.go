@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -17,6 +18,9 @@ const (
 	MinEvery     = time.Second     // of a job: what must be more often is not periodic work
 	DefaultLimit = 5 * time.Minute // of one run, where a job names none: a purge of a large store
 	MaxLimit     = time.Hour       // of one run: others wait for it
+
+	DefaultLease = 30 * time.Second
+	MinLease     = 3 * time.Second // a store that is slow for a second must not end a run
 )
 
 // A Job is a piece of periodic work.
@@ -24,6 +28,10 @@ type Job struct {
 	Name  string        // the same on every replica; an id as the store takes it
 	Every time.Duration // from start to start, MinEvery to state.MaxJobPause; up to a tenth less, so that jobs do not fall into step
 	Limit time.Duration // of one run, after which its context ends; 0 means DefaultLimit
+
+	// Lease is how long the job of a runner that died waits for another, which a
+	// run renews three times in it; 0 means DefaultLease, else MinLease or more.
+	Lease time.Duration
 
 	// Do does the work once. It must be safe to run again after any break, and
 	// must end soon after its context does: nothing else can end it, and the
@@ -34,7 +42,7 @@ type Job struct {
 
 // pace is how often a runner does what; other than the default only in tests.
 type pace struct {
-	lease  time.Duration // of a run, renewed three times in it: so long a dead holder's job waits
+	lease  time.Duration // of a run, where a job names none
 	ask    time.Duration // the longest between two questions to the store
 	settle time.Duration // the shortest
 	grace  time.Duration // for a run to end by itself when the runner stops
@@ -42,7 +50,7 @@ type pace struct {
 }
 
 func defaultPace() pace {
-	return pace{lease: 30 * time.Second, ask: 15 * time.Second, settle: time.Second, grace: 5 * time.Second, record: 10 * time.Second}
+	return pace{lease: DefaultLease, ask: 15 * time.Second, settle: time.Second, grace: 5 * time.Second, record: 10 * time.Second}
 }
 
 // A Runner runs jobs, one at a time. Any number of them may work on one store.
@@ -81,6 +89,9 @@ func check(jobs []Job) *abi.Problem {
 		case job.Limit < 0 || job.Limit > MaxLimit:
 			return abi.NewProblem(abi.BadValue, "a run of job %s may last %s; give up to %s", job.Name, job.Limit, MaxLimit)
 		}
+		if job.Lease != 0 && (job.Lease < MinLease || job.Lease > state.MaxLeaseTime) {
+			return abi.NewProblem(abi.BadValue, "job %s has a lease of %s; give %s to %s", job.Name, job.Lease, MinLease, state.MaxLeaseTime)
+		}
 		seen[job.Name] = true
 	}
 	return nil
@@ -107,7 +118,7 @@ func (r *Runner) Run(ctx context.Context) {
 // before the next question.
 func (r *Runner) turn(ctx context.Context, job Job) time.Duration {
 	asked := time.Now()
-	turn, err := r.store.TakeJob(ctx, state.JobRequest{Name: job.Name, Holder: r.holder, Every: job.Every, Lease: r.pace.lease})
+	turn, err := r.store.TakeJob(ctx, state.JobRequest{Name: job.Name, Holder: r.holder, Every: job.Every, Lease: r.lease(job)})
 	switch {
 	case err != nil && ctx.Err() == nil:
 		r.log.Warn("job cannot be taken", "job", job.Name, "error", err)
@@ -125,6 +136,8 @@ func (r *Runner) turn(ctx context.Context, job Job) time.Duration {
 	r.finish(ctx, job, turn.Fence, failed, next, time.Since(asked))
 	return next
 }
+
+func (r *Runner) lease(job Job) time.Duration { return cmp.Or(job.Lease, r.pace.lease) }
 
 // finish tells the log and the store how a run ended.
 func (r *Runner) finish(ctx context.Context, job Job, fence state.Fence, failed error, next, elapsed time.Duration) {

@@ -37,6 +37,11 @@ type Pins map[string]string
 
 // A Set holds the releases of one replica. It is safe for concurrent use.
 type Set struct {
+	// Told is told of every release that is loaded or refused, before it can be
+	// used; one that it fails for is not loaded. It is set before the set is used,
+	// and called from several goroutines; nil tells nobody.
+	Told func(context.Context, Change) error
+
 	sandbox *sandbox.Sandbox
 	source  *registry.Registry // nil where releases are only loaded from values
 
@@ -72,6 +77,14 @@ func NewSet(sb *sandbox.Sandbox, source *registry.Registry) *Set {
 // skill's tool: the model's tool names are flat, so they must be unique. A policy
 // module is no session's: it is refused here, and had by Release.
 func (s *Set) Load(ctx context.Context, fetched *registry.Release) (*Release, error) {
+	r, err := s.load(ctx, fetched)
+	if err != nil {
+		s.refused(ctx, fetched.Skill.Name+"@"+fetched.Skill.Version, fetched.SHA256, err)
+	}
+	return r, err
+}
+
+func (s *Set) load(ctx context.Context, fetched *registry.Release) (*Release, error) {
 	if len(fetched.Skill.Hooks) > 0 {
 		return nil, host.Fail("release.Load", abi.NewProblem(abi.InvalidManifest, "%s@%s is a policy module and has no tools", fetched.Skill.Name, fetched.Skill.Version).
 			WithHint("name it under hooks in policy.yaml"), nil)
@@ -80,13 +93,13 @@ func (s *Set) Load(ctx context.Context, fetched *registry.Release) (*Release, er
 		if err := loaded.unchanged(fetched.SHA256); err != nil {
 			return nil, err
 		}
-		return s.swap(loaded)
+		return s.makeCurrent(ctx, loaded)
 	}
 	prepared, err := s.prepare(ctx, fetched)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.swap(prepared)
+	kept, err := s.makeCurrent(ctx, prepared)
 	if kept != prepared {
 		prepared.Module.Close(context.WithoutCancel(ctx))
 	}
@@ -181,6 +194,20 @@ func Granted(c abi.Capabilities) []string {
 	return names
 }
 
+// makeCurrent makes r the current release of its skill once that has been told.
+func (s *Set) makeCurrent(ctx context.Context, r *Release) (*Release, error) {
+	s.mu.RLock()
+	was, err := s.current[r.Skill.Name], s.clash(r)
+	s.mu.RUnlock()
+	if err == nil && was != r.Skill.Version {
+		err = s.tell(ctx, Change{Release: r.String(), SHA256: r.SHA256, Status: Current, Was: was})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.swap(r)
+}
+
 // swap makes r the current release of its skill. Where somebody else was
 // faster with the same release, theirs is the one that is kept.
 func (s *Set) swap(r *Release) (*Release, error) {
@@ -192,6 +219,16 @@ func (s *Set) swap(r *Release) (*Release, error) {
 		}
 		r = kept
 	}
+	if err := s.clash(r); err != nil {
+		return nil, err
+	}
+	s.releases[r.String()] = r
+	s.current[r.Skill.Name] = r.Skill.Version
+	return r, nil
+}
+
+// clash fails if another skill has a tool of the same name. It is called with mu.
+func (s *Set) clash(r *Release) error {
 	for skill, version := range s.current {
 		if skill == r.Skill.Name {
 			continue
@@ -199,15 +236,13 @@ func (s *Set) swap(r *Release) (*Release, error) {
 		other := s.releases[skill+"@"+version]
 		for _, tool := range r.Skill.Tools {
 			if other.Skill.Tool(tool.Name) != nil {
-				return nil, host.Fail("release.Load", abi.NewProblem(abi.InvalidManifest,
+				return host.Fail("release.Load", abi.NewProblem(abi.InvalidManifest,
 					"%s and %s both have a tool %s", r, other, tool.Name).
 					WithHint("rename one of them; tool names are flat and unique"), nil)
 			}
 		}
 	}
-	s.releases[r.String()] = r
-	s.current[r.Skill.Name] = r.Skill.Version
-	return r, nil
+	return nil
 }
 
 func (s *Set) find(name string) *Release {
@@ -284,6 +319,11 @@ func (s *Set) pinned(ctx context.Context, skill, version string) (*Release, erro
 		return nil, host.Fail("release.Catalog", abi.NewProblem(abi.NotFound, "%s is not loaded", name), nil)
 	}
 	prepared, err := s.fetch(ctx, skill, version)
+	if err != nil {
+		s.refused(ctx, name, "", err)
+	} else if err = s.tell(ctx, Change{Release: name, SHA256: prepared.SHA256, Status: Pinned}); err != nil {
+		prepared.Module.Close(context.WithoutCancel(ctx))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -366,8 +406,12 @@ func (s *Set) listed(ctx context.Context) (map[string]registry.Version, error) {
 
 func (s *Set) take(ctx context.Context, v registry.Version) error {
 	fetched, err := s.source.Fetch(ctx, v)
-	if err != nil || len(fetched.Skill.Hooks) > 0 {
+	if err != nil {
+		s.refused(ctx, v.Skill+"@"+v.Version, "", err)
 		return err
+	}
+	if len(fetched.Skill.Hooks) > 0 {
+		return nil
 	}
 	_, err = s.Load(ctx, fetched)
 	return err

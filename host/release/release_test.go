@@ -3,6 +3,7 @@ package release
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -347,5 +348,60 @@ func publish(t *testing.T, repo string, r *registry.Release) {
 	}
 	if _, err := registry.Publish(context.Background(), repo, dir, registry.PublishOptions{Create: true}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWhatBecomesOfReleasesIsTold: those that become current, in whose place,
+// those that sessions need besides, and those that are refused.
+func TestWhatBecomesOfReleasesIsTold(t *testing.T) {
+	f := newFixture(t)
+	repo := filepath.Join(t.TempDir(), "registry.git")
+	publish(t, repo, f.release(t, version("1.0.0")))
+	set := NewSet(f.sandbox, openRegistry(t, repo))
+	var told []string
+	set.Told = func(_ context.Context, c Change) error {
+		code := abi.Code(0)
+		if c.Problem != nil {
+			code = c.Problem.Code
+		}
+		told = append(told, fmt.Sprintf("%s %s was %q code %d, a digest %v", c.Release, c.Status, c.Was, code, c.SHA256 != ""))
+		return nil
+	}
+	load(t, set, f.release(t, version("1.1.0")))
+	load(t, set, f.release(t, version("1.1.0")))
+	load(t, set, f.release(t, version("1.2.0")))
+	set.Catalog(t.Context(), Pins{"test.guest": "1.0.0"})
+	set.Catalog(t.Context(), Pins{"test.guest": "1.0.0"})
+	set.Catalog(t.Context(), Pins{"test.guest": "9.0.0"})
+	bad := f.release(t, version("1.3.0"))
+	bad.Module = []byte("\x00asm\x01\x00\x00\x00")
+	_, err := set.Load(t.Context(), bad)
+	wantCode(t, err, abi.MissingExport)
+	want := []string{
+		`test.guest@1.1.0 current was "" code 0, a digest true`,
+		`test.guest@1.2.0 current was "1.1.0" code 0, a digest true`,
+		`test.guest@1.0.0 pinned was "" code 0, a digest true`,
+		fmt.Sprintf(`test.guest@9.0.0 refused was "" code %d, a digest false`, abi.NotFound),
+		fmt.Sprintf(`test.guest@1.3.0 refused was "" code %d, a digest true`, abi.MissingExport),
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestAReleaseThatCannotBePutOnRecordIsNotLoaded(t *testing.T) {
+	f := newFixture(t)
+	repo := filepath.Join(t.TempDir(), "registry.git")
+	publish(t, repo, f.release(t, version("1.0.0")))
+	set := NewSet(f.sandbox, openRegistry(t, repo))
+	set.Told = func(context.Context, Change) error {
+		return host.Fail("told", abi.NewProblem(abi.StoreFailure, "told to"), nil)
+	}
+	_, err := set.Load(t.Context(), f.release(t, version("1.1.0")))
+	wantCode(t, err, abi.StoreFailure)
+	_, err = set.Release(t.Context(), "test.guest@1.0.0")
+	wantCode(t, err, abi.StoreFailure)
+	if len(set.Current()) != 0 || len(set.releases) != 0 {
+		t.Errorf("current are %v of %v", set.Current(), set.releases)
 	}
 }
