@@ -407,3 +407,49 @@ func TestCompiledConditionsAreKeptWithinABound(t *testing.T) {
 		t.Errorf("%d conditions are kept, %v", len(c.compiled), err)
 	}
 }
+
+// A yes is to what the person was told: where that has changed, they are asked
+// once more, and the yes to that runs the call.
+func TestAYesGoesByWhatWasTrueWhenItWasAskedFor(t *testing.T) {
+	g := newGate(t)
+	g.fill("total/pen", "10")
+	c := call("order", `{"item":"pen","count":60}`)
+	first := g.pend(c)
+	g.answer(first, true, "")
+	g.fill("total/pen", "20")
+	run := again(c)
+	run.Approval = first.ID
+	o := g.run(run)
+	wantProblem(t, o, host.Pending, abi.PendingApproval)
+	if o.Approval == first.ID || !strings.Contains(o.Problem.Message, "has changed since. pen would go from 20 to") || g.stored("total/pen") != "20" {
+		t.Fatalf("it ended with %v for %s", o.Problem, o.Approval)
+	}
+	second := g.question(o.Approval)
+	if o = g.run(run); o.Approval != second.ID || o.OK() {
+		t.Errorf("made again it asks %s, %v", o.Approval, o.Problem)
+	}
+	g.answer(second, true, "")
+	last := again(c)
+	last.Approval = second.ID
+	if o = g.run(last); !o.OK() || g.stored("total/pen") != "80" || g.question(first.ID).Status != state.ApprovalApproved {
+		t.Errorf("it ended with %+v %v, %s stored", o, o.Problem, g.stored("total/pen"))
+	}
+}
+
+// What no rule goes by may change as it likes: nobody is asked twice for that.
+func TestAYesHoldsWhateverElseHasChanged(t *testing.T) {
+	g := newGate(t, writes(func(tool *abi.Tool) {
+		tool.Rules = []abi.Rule{{When: "args.count > 50", Tier: abi.HardGate, Say: "{{args.count}} at {{now}}."}, {When: "facts.now > 90", Tier: abi.HardGate}}
+	}))
+	c := call("order", `{"item":"pen","count":60}`)
+	a := g.pend(c)
+	g.answer(a, true, "")
+	g.fill("total/pen", "20")
+	now := g.d.Now
+	g.d.Now = func() time.Time { return now().Add(time.Hour) }
+	run := again(c)
+	run.Approval = a.ID
+	if o := g.run(run); !o.OK() || o.Approval != a.ID || g.stored("total/pen") != "80" {
+		t.Errorf("it ended with %+v %v", o, o.Problem)
+	}
+}

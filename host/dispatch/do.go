@@ -122,6 +122,7 @@ type flight struct {
 	ranIn    int              // the attempt in which it did
 	guards   []opinion        // of the hooks before the call
 	says     []string         // why the tier is what it is
+	checkSay string           // of them: the skill's own check's
 	targets  []string         // what a write touches, where that is known
 	notes    []string         // what the gate found worth a record
 	remarks  []string         // likewise, since the call has begun to run

@@ -61,8 +61,9 @@
 //     bytes, the canonical arguments and the tier. Whatever of these changes makes
 //     another question.
 //  2. The newest question of the session about that digest is looked up. A yes is
-//     used by this call and no other; after a crash the same call has it still. A
-//     no, contrary answers and a question that was taken back are told with the
+//     used by this call and no other; after a crash the same call has it still.
+//     Where the facts, the state, the targets or the words of the skill's check
+//     that it was given on are others by now, it is asked for once more. A no, contrary answers and a question that was taken back are told with the
 //     person's words, as long as the call serves the same input of the user.
 //  3. A standing grant for the tool, up to this tier and with a condition that
 //     holds, lets the call run and is noted on its record. One that cannot be

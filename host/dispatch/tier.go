@@ -34,7 +34,8 @@ func (f *flight) tier(ctx context.Context) ruling {
 	opinions = append(opinions, f.redLines()...)
 	opinions = slices.DeleteFunc(opinions, func(o opinion) bool { return f.skips("tier of the " + o.by) })
 	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block && !f.skips("tier of the check") {
-		opinions = append(opinions, f.checked(ctx))
+		check := f.checked(ctx)
+		opinions, f.checkSay = append(opinions, check), check.say
 	}
 	for _, o := range opinions {
 		f.noteOpinion(o)
