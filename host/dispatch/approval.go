@@ -232,10 +232,12 @@ func (f *flight) pending(id host.ApprovalID) *abi.Problem {
 
 // covered gives the first standing grant that covers the call: for its tool,
 // up to its tier, and with a condition that holds. One that cannot be decided
-// covers nothing. What was done for the same words already is covered by none:
-// a grant says what may be done, and not that it is wanted twice.
+// covers nothing. A grant says what may be done: not that it is wanted twice, so
+// it does not cover what was done for the same words already; not that nobody
+// need know what it is, so not where a rule could not be decided; and not that
+// the user does not want to be asked, so not in a session that only suggests.
 func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
-	if f.call.Ordinal > 0 {
+	if f.call.Ordinal > 0 || f.apart || f.entry.Tool.Basis(f.env).Undecided || f.Policy.Basis(f.env).Undecided {
 		return state.StandingGrant{}, false
 	}
 	grants, err := f.Store.StandingGrants(ctx, f.call.Session)

@@ -123,6 +123,7 @@ type flight struct {
 	guards   []opinion        // of the hooks before the call
 	says     []string         // why the tier is what it is
 	checkSay string           // of them: the skill's own check's
+	apart    bool             // no standing grant was given for what is asked
 	targets  []string         // what a write touches, where that is known
 	notes    []string         // what the gate found worth a record
 	remarks  []string         // likewise, since the call has begun to run

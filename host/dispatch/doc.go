@@ -67,8 +67,9 @@
 //     person's words, as long as the call serves the same input of the user.
 //  3. A standing grant for the tool, up to this tier and with a condition that
 //     holds, lets the call run and is noted on its record. One that cannot be
-//     decided covers nothing, a no outranks it, and what was done for the same
-//     words already is asked about all the same.
+//     decided covers nothing, and a no outranks it. What was done for the same
+//     words already, what a rule could not decide, and every change in a session
+//     that only suggests, is asked about all the same.
 //  4. Else the question is put, durably, and the call is pending: its outcome and
 //     the model's problem name the question. Nobody waits.
 //  5. After a yes the agent makes the call again, in the question's name: it uses

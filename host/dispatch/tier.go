@@ -17,6 +17,7 @@ type opinion struct {
 	tier    abi.Tier     // empty leaves the tier alone
 	say     string       // why, for the user
 	problem *abi.Problem // refuses the call, whatever the tier
+	apart   bool         // asks for what no standing grant was given for
 }
 
 // A ruling is what comes of the opinions.
@@ -24,6 +25,7 @@ type ruling struct {
 	tier    abi.Tier
 	says    []string
 	problem *abi.Problem // refuses the call
+	apart   bool         // it is asked for what no standing grant was given for
 }
 
 // tier asks everybody who has a say. The skill's own check comes last and only
@@ -51,6 +53,7 @@ func strictest(opinions []opinion) ruling {
 		if o.tier != "" {
 			r.tier = r.tier.Stricter(o.tier)
 		}
+		r.apart = r.apart || o.apart
 		if o.say != "" {
 			r.says = append(r.says, cut(o.say, sayText))
 		}
@@ -101,7 +104,7 @@ func (f *flight) implied() opinion {
 	case tool.Breadth != abi.One:
 		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It may change many things at once (%s).", tool.Breadth)}
 	case err != nil || len(targets) == 0:
-		return opinion{by: "effect", tier: abi.HardGate, say: "It is not known what it changes."}
+		return opinion{by: "effect", tier: abi.HardGate, say: "It is not known what it changes.", apart: err != nil}
 	case len(targets) > 1:
 		return opinion{by: "effect", tier: abi.HardGate, say: fmt.Sprintf("It changes %d things at once.", len(targets))}
 	}
@@ -118,7 +121,7 @@ func (f *flight) moded() opinion {
 	case "", host.ModeAuto:
 		return opinion{by: "session"}
 	case host.ModeSuggest:
-		return opinion{by: "session", tier: abi.HardGate, say: "In this session every change is asked for."}
+		return opinion{by: "session", tier: abi.HardGate, say: "In this session every change is asked for.", apart: true}
 	}
 	return opinion{by: "session", tier: abi.Block, say: "In this session nothing may be changed."}
 }
