@@ -108,3 +108,26 @@ func statePaths(read ...*expression) (paths []string) {
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
+
+// namesState refuses an expression that reads the state by anything but names,
+// for which all of it would have to be loaded, or by one that no key has.
+func (e *expression) namesState() error {
+	for _, path := range e.state {
+		if len(path) == 0 {
+			return &celError{message: "the state is read as a whole", hint: "name what is read, as in state.live.current"}
+		}
+		if strings.Contains(strings.Join(path, ""), ".") {
+			return &celError{message: "a name of the state has a dot in it", hint: "write the key live.current as state.live.current"}
+		}
+	}
+	return nil
+}
+
+func (t *template) namesState() error {
+	for _, e := range t.expressions() {
+		if err := e.namesState(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/abi"
@@ -64,4 +65,21 @@ func asText(v any) string {
 		return err.Error()
 	}
 	return string(b)
+}
+
+func TestTheStateIsReadByName(t *testing.T) {
+	for when, want := range map[string]string{
+		"state.live.on && has(state.score.mia)": "", "'x' in state": "as a whole", "state['live'] == 1": "as a whole", "state.`live.on`": "a dot in it",
+	} {
+		_, bad := CompileCondition(when)
+		if (bad == nil) != (want == "") || bad != nil && !strings.Contains(bad.Error(), want) {
+			t.Errorf("the condition %s: %v", when, bad)
+		}
+		for _, line := range []string{"{name: a, tools: [b], when: \"" + when + "\"}", "{name: a, tools: [b], when: \"true\", say: \"{{" + when + "}}\"}"} {
+			_, bad := ParsePolicy("policy.yaml", []byte("policy: 1\nred_lines:\n  - "+line+"\n"))
+			if (bad == nil) != (want == "") || bad != nil && !strings.Contains(bad.Error(), want) {
+				t.Errorf("the line %s: %v", line, bad)
+			}
+		}
+	}
 }

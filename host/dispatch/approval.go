@@ -56,7 +56,7 @@ func (f *flight) asked() Asked {
 // words of hooks are left out, which may tell a time or a count: a question that
 // differs whenever it is put could never be answered.
 func (f *flight) basis() string {
-	b, err := json.Marshal([]any{f.entry.Tool.Basis(f.env), f.Policy.Basis(f.env), f.targets, f.checkSay})
+	b, err := json.Marshal([]any{f.entry.Tool.Basis(f.env), f.Policy.Basis(f.ruled), f.targets, f.checkSay})
 	if err != nil {
 		panic("BUG: what was read as JSON does not marshal: " + err.Error())
 	}
@@ -237,7 +237,7 @@ func (f *flight) pending(id host.ApprovalID) *abi.Problem {
 // need know what it is, so not where a rule could not be decided; and not that
 // the user does not want to be asked, so not in a session that only suggests.
 func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
-	if f.call.Ordinal > 0 || f.apart || f.entry.Tool.Basis(f.env).Undecided || f.Policy.Basis(f.env).Undecided {
+	if f.call.Ordinal > 0 || f.apart || f.entry.Tool.Basis(f.env).Undecided || f.Policy.Basis(f.ruled).Undecided {
 		return state.StandingGrant{}, false
 	}
 	grants, err := f.Store.StandingGrants(ctx, f.call.Session)
@@ -250,7 +250,7 @@ func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
 		if g.Tool != name || f.outcome.Tier.Rank() > g.MaxTier.Rank() {
 			continue
 		}
-		holds, err := f.conditions.holds(g.Condition, f.env)
+		holds, err := f.holds(ctx, g.Condition)
 		if err != nil {
 			f.note("standing grant %s: %v", g.ID, err)
 		}
@@ -272,14 +272,19 @@ type conditions struct {
 	compiled map[string]*manifest.Condition // by their text; guarded by mu
 }
 
-// holds reports whether a condition holds for a call; none always does.
-func (c *conditions) holds(text string, env manifest.Env) (bool, error) {
+// holds reports whether a grant's condition holds for the call; none always
+// does.
+func (f *flight) holds(ctx context.Context, text string) (bool, error) {
 	if text == "" {
 		return true, nil
 	}
-	condition, err := c.find(text)
+	condition, err := f.conditions.find(text)
 	if err != nil {
 		return false, err
+	}
+	env, problem := f.seeing(ctx, condition.StateRead())
+	if problem != nil {
+		return false, problem
 	}
 	return condition.Holds(env)
 }

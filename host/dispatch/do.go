@@ -106,6 +106,7 @@ type flight struct {
 	args     json.RawMessage // valid, repaired
 	meaning  string          // of the tool and the arguments
 	env      manifest.Env
+	ruled    manifest.Env     // what the red lines saw
 	versions map[string]int64 // of the state keys that were loaded
 	fetched  map[string]bool  // facts that were asked for, had or not
 	based    []*state.View    // what the facts were read from

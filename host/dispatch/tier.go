@@ -33,7 +33,7 @@ type ruling struct {
 func (f *flight) tier(ctx context.Context) ruling {
 	opinions := []opinion{f.declared(), f.implied(), f.moded(), f.suspected()}
 	opinions = append(opinions, f.guards...)
-	opinions = append(opinions, f.redLines()...)
+	opinions = append(opinions, f.redLines(ctx)...)
 	opinions = slices.DeleteFunc(opinions, func(o opinion) bool { return f.skips("tier of the " + o.by) })
 	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block && !f.skips("tier of the check") {
 		check := f.checked(ctx)
