@@ -70,8 +70,13 @@ type Injection struct {
 
 // A ToolCall is a call as the gate accepted it. Each hook has a copy of its own:
 // what it changes of that nobody else sees.
+//
+// A hook is asked once more before another attempt of the same call, since what
+// it went by may have changed. One that counts calls counts those whose Attempt
+// is 1.
 type ToolCall struct {
 	Call    Call
+	Attempt int    // from 1; more where the call is tried again, with the same Call.ID
 	Skill   string // name@version
 	Effect  abi.Effect
 	Tier    abi.Tier // after the call: as decided
