@@ -17,8 +17,8 @@ import (
 // An ApprovalRef is an open question, as a door shows it to a person.
 type ApprovalRef struct {
 	ID     host.ApprovalID `json:"id"`
-	Tool   string          `json:"tool"` // with its skill's name before it
-	Args   json.RawMessage `json:"args"`
+	Tool   string          `json:"tool"`           // with its skill's name before it
+	Args   json.RawMessage `json:"args"`           // to be shown: what cannot be seen is U+FFFD
 	Says   []string        `json:"says,omitempty"` // why it is asked
 	Digest string          `json:"digest"`         // to be named in the answer
 }
@@ -37,7 +37,8 @@ func OpenApprovals(ctx context.Context, store *state.Store, ref host.SessionRef)
 			if err != nil {
 				return nil, err
 			}
-			refs = append(refs, ApprovalRef{ID: a.ID, Tool: asked.Name(), Args: asked.Args, Says: asked.Says, Digest: a.Digest})
+			args, says := visible(asked)
+			refs = append(refs, ApprovalRef{ID: a.ID, Tool: asked.Name(), Args: args, Says: says, Digest: a.Digest})
 			after = a.ID
 		}
 	}

@@ -450,3 +450,26 @@ func TestAnAnswerTellsItsQuestionsAsJSON(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// Whoever answers sees that there is something which cannot be seen; what runs is
+// what was asked for.
+func TestAQuestionShowsWhatCannotBeSeenInItsArguments(t *testing.T) {
+	h := manyHouse(t, ordering(t, "order {\"item\": \"p\u202een\u200b\", \"count\": 20}"))
+	pens := h.mustTurn("1", "order pens").Pending[0]
+	const want = "{\"count\":20,\"item\":\"p\ufffden\ufffd\"}"
+	q, _, err := h.store.Approval(t.Context(), session.Ref.Tenant, pens.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := ViewApproval(q)
+	if err != nil || string(pens.Args) != want || string(view.Args) != string(pens.Args) {
+		t.Errorf("it shows %s and %s, %v", pens.Args, view.Args, err)
+	}
+	q.Detail = json.RawMessage(strings.Replace(string(q.Detail), "20 are many.", `20\nare \u2066many.`, 1))
+	if view, err = ViewApproval(q); err != nil || view.Says[0] != "20\nare \ufffdmany." {
+		t.Errorf("it says %q, %v", view.Says, err)
+	}
+	h.decide(pens, true, "")
+	h.goOn(pens)
+	h.wantTotals(map[string]string{"p\u202een\u200b": "20"})
+}
