@@ -88,6 +88,7 @@ type ToolCall struct {
 // own copies what of the call can be changed in place.
 func (c ToolCall) own() ToolCall {
 	c.Args, c.Targets, c.Call.Recent = bytes.Clone(c.Args), slices.Clone(c.Targets), slices.Clone(c.Call.Recent)
+	c.Call.Asked = slices.Clone(c.Call.Asked)
 	shared := c.State
 	c.State = make(map[string]json.RawMessage, len(shared))
 	for key, value := range shared {

@@ -64,6 +64,17 @@ func (t *turn) waiting() (ids []host.ApprovalID) {
 	return ids
 }
 
+// asked gives the questions that calls were told of since the user's words that
+// the turn serves, and did not run with.
+func (t *turn) asked() (ids []host.ApprovalID) {
+	for i := max(t.input.begins(), t.first); i < t.count(); i++ {
+		if m := t.at(i); m.Role == model.RoleTool && !m.OK && m.Approval != "" && !slices.Contains(ids, m.Approval) {
+			ids = append(ids, m.Approval)
+		}
+	}
+	return ids
+}
+
 // again gives the stored answer of an input that was delivered before. What
 // waited for a person then may have been answered.
 func (t *turn) again(ctx context.Context) (Answer, error) {

@@ -473,3 +473,24 @@ func TestAQuestionShowsWhatCannotBeSeenInItsArguments(t *testing.T) {
 	h.goOn(pens)
 	h.wantTotals(map[string]string{"p\u202een\u200b": "20"})
 }
+
+// An insists is a model that tries a little less after a no.
+type insists struct{ *goesOn }
+
+func (m insists) Complete(ctx context.Context, req model.Request, on func(model.Event)) (model.Reply, error) {
+	if last := req.Messages[len(req.Messages)-1]; last.ByHost && strings.Contains(last.Text, "rejected") {
+		return calls(`order {"count":2,"item":"pen"}`, `order {"count":2,"item":"ink"}`)()
+	}
+	return m.goesOn.Complete(ctx, req, on)
+}
+
+func TestAfterANoALittleLessIsAskedForInTheSameRequest(t *testing.T) {
+	h := manyHouse(t, insists{ordering(t, orderPens)})
+	pens := h.mustTurn("1", "order pens").Pending[0]
+	h.decide(pens, false, "")
+	answer := h.goOn(pens)
+	if len(answer.Pending) != 1 || string(answer.Pending[0].Args) != `{"count":2,"item":"pen"}` {
+		t.Errorf("it waits for %+v", answer.Pending)
+	}
+	h.wantTotals(map[string]string{"pen": "", "ink": "2"})
+}

@@ -24,6 +24,7 @@ type Asked struct {
 	Says    []string        `json:"says,omitempty"` // why it is asked
 	Serves  int             `json:"serves"`         // ordinal of the user's own input
 	Basis   string          `json:"basis"`          // digest of what it is asked because of: an answer goes by that
+	Targets []string        `json:"targets,omitempty"`
 }
 
 // Name is the tool's full name, its skill's before it: what standing grants
@@ -46,7 +47,7 @@ func (f *flight) asked() Asked {
 	}
 	return Asked{
 		Skill: f.entry.Release.Skill.Name, Tool: f.entry.Tool.Name, Release: f.outcome.Release,
-		Args: args, Tier: abi.HardGate, Says: f.says, Serves: cmp.Or(f.call.Serves, f.call.Input), Basis: f.basis(),
+		Args: args, Tier: abi.HardGate, Says: f.says, Serves: cmp.Or(f.call.Serves, f.call.Input), Basis: f.basis(), Targets: f.targets,
 	}
 }
 

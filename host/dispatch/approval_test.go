@@ -453,3 +453,41 @@ func TestAYesHoldsWhateverElseHasChanged(t *testing.T) {
 		t.Errorf("it ended with %+v %v", o, o.Problem)
 	}
 }
+
+// A no is to what was asked: something else of the tool, or the same thing for
+// other words of the user, is as it was.
+func TestAfterANoTheLikeOfItIsAskedFor(t *testing.T) {
+	g := newGate(t)
+	c := call("order", `{"item":"pen","count":60}`)
+	q := g.pend(c)
+	less := again(c)
+	less.Args, less.Asked = `{"item":"pen","count":1}`, []host.ApprovalID{q.ID}
+	if o := g.run(less); !o.OK() {
+		t.Errorf("while nobody has answered it ended with %v", o.Problem)
+	}
+	g.answer(q, false, "")
+	for args, asked := range map[string]bool{`{"item":"ink","count":2}`: false, `{"item":"pen","count":2}`: true} {
+		other := again(c)
+		other.Args, other.Asked = args, less.Asked
+		o := g.run(other)
+		if o.OK() == asked || asked && !strings.Contains(o.Problem.Message, "Something like it was refused") {
+			t.Errorf("%s ended with %v", args, o.Problem)
+		}
+		if asked {
+			g.answer(g.question(o.Approval), true, "")
+			run := again(other)
+			run.Args, run.Approval, run.Asked = args, o.Approval, []host.ApprovalID{q.ID, o.Approval}
+			if o = g.run(run); !o.OK() {
+				t.Errorf("after a yes %s ended with %v", args, o.Problem)
+			}
+		}
+	}
+	if o := g.do("order", `{"item":"pen","count":3}`); !o.OK() {
+		t.Errorf("for other words it ended with %v", o.Problem)
+	}
+	many := call("order", `{"item":"pen","count":4}`)
+	for i := range maxAsked + 1 {
+		many.Asked = append(many.Asked, host.ApprovalID(fmt.Sprint("ask_", i)))
+	}
+	g.pend(many)
+}

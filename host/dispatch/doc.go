@@ -73,7 +73,8 @@
 //  4. Else the question is put, durably, and the call is pending: its outcome and
 //     the model's problem name the question. Nobody waits.
 //  5. After a yes the agent makes the call again, in the question's name: it uses
-//     that approval or does not run.
+//     that approval or does not run. After a no, another write of the tool to the
+//     same thing is a question, too, as long as the same words are served.
 //
 // # Life of a session's state
 //

@@ -31,7 +31,7 @@ type ruling struct {
 // tier asks everybody who has a say. The skill's own check comes last and only
 // for a call that is not refused already: it runs a guest.
 func (f *flight) tier(ctx context.Context) ruling {
-	opinions := []opinion{f.declared(), f.implied(), f.moded(), f.suspected()}
+	opinions := []opinion{f.declared(), f.implied(), f.moded(), f.suspected(), f.refused(ctx)}
 	opinions = append(opinions, f.guards...)
 	opinions = append(opinions, f.redLines(ctx)...)
 	opinions = slices.DeleteFunc(opinions, func(o opinion) bool { return f.skips("tier of the " + o.by) })
