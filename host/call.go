@@ -35,6 +35,11 @@ type Call struct {
 	// is still the call that was asked about, not at all.
 	Approval ApprovalID
 
+	// Asked are the questions that were put so far for the user's words that the
+	// call serves, answered or not. After a no to one of them, another write of
+	// the same tool to the same thing is asked about, too.
+	Asked []ApprovalID
+
 	// Serves is the ordinal of the user's own input that the call serves where
 	// Input is an answer to a question; 0 means Input. Ordinal counts since then.
 	Serves int

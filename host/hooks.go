@@ -70,8 +70,13 @@ type Injection struct {
 
 // A ToolCall is a call as the gate accepted it. Each hook has a copy of its own:
 // what it changes of that nobody else sees.
+//
+// A hook is asked once more before another attempt of the same call, since what
+// it went by may have changed. One that counts calls counts those whose Attempt
+// is 1.
 type ToolCall struct {
 	Call    Call
+	Attempt int    // from 1; more where the call is tried again, with the same Call.ID
 	Skill   string // name@version
 	Effect  abi.Effect
 	Tier    abi.Tier // after the call: as decided
@@ -83,6 +88,7 @@ type ToolCall struct {
 // own copies what of the call can be changed in place.
 func (c ToolCall) own() ToolCall {
 	c.Args, c.Targets, c.Call.Recent = bytes.Clone(c.Args), slices.Clone(c.Targets), slices.Clone(c.Call.Recent)
+	c.Call.Asked = slices.Clone(c.Call.Asked)
 	shared := c.State
 	c.State = make(map[string]json.RawMessage, len(shared))
 	for key, value := range shared {

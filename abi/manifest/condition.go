@@ -21,6 +21,9 @@ func CompileCondition(source string) (*Condition, error) {
 		return nil, err
 	}
 	when, err := lang.compile(source, types.BoolType)
+	if err == nil {
+		err = when.namesState()
+	}
 	if err != nil {
 		return nil, err
 	}

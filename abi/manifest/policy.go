@@ -116,11 +116,17 @@ func (l *loader) policy() *Policy {
 		if line.tier == "" {
 			line.tier = abi.Block
 		}
-		if line.when, err = lang.compile(d.When, types.BoolType); err != nil {
+		if line.when, err = lang.compile(d.When, types.BoolType); err == nil {
+			err = line.when.namesState()
+		}
+		if err != nil {
 			l.badExpression(l.at("red_lines", i, "when"), err)
 		}
 		if d.Say != "" {
-			if line.say, err = lang.template(d.Say); err != nil {
+			if line.say, err = lang.template(d.Say); err == nil {
+				err = line.say.namesState()
+			}
+			if err != nil {
 				l.badExpression(l.at("red_lines", i, "say"), err)
 			}
 		}

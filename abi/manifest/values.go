@@ -102,13 +102,17 @@ func appendMap(b []byte, m traits.Mapper, depth int) ([]byte, error) {
 // showValue writes a CEL value for people: text and times as they are, all else as
 // JSON. A person decides by it what happens, so that what cannot be seen, or turns
 // the text around, is shown as U+FFFD.
-func showValue(v ref.Val) string {
+func showValue(v ref.Val) string { return Visible(plainly(v)) }
+
+// Visible gives a line of text as a person is to see it who decides by it: what
+// cannot be seen, or turns the text around, is U+FFFD.
+func Visible(text string) string {
 	return strings.Map(func(c rune) rune {
 		if notPrintable(c) {
 			return utf8.RuneError
 		}
 		return c
-	}, plainly(v))
+	}, text)
 }
 
 func plainly(v ref.Val) string {

@@ -181,7 +181,9 @@ func (p *program) demoHardGate(ctx context.Context, h *hall) error {
 	return err
 }
 
-// demoPolicy is what the operator of the demo forbids, whatever a skill says.
+// demoPolicy is what the operator of the demo forbids, or wants to be asked about,
+// whatever a skill says: a skill judges each call by itself, and only who looks
+// back sees that many small ones are a large one.
 const demoPolicy = `policy: 1
 hooks:
   - skill: shop.rules@1.0.0
@@ -190,6 +192,16 @@ red_lines:
     tools: [shop.coupons.issue_coupon]
     when: args.amount > 500.0
     say: No coupon of more than 500.
+  - name: cut-after-cut
+    tools: [shop.pricing.set_price]
+    when: args.price < facts.price && last(tool, args.sku) != null && now - last(tool, args.sku).time < duration('1h')
+    tier: hard-gate
+    say: "{{args.sku}} was changed within the hour, and would go down to {{args.price}} now."
+  - name: coupons-in-a-row
+    tools: [shop.coupons.issue_coupon]
+    when: count(tool, duration('1h')) >= 3
+    tier: hard-gate
+    say: That is the fourth issue of coupons in an hour.
 `
 
 func (p *program) demoRedLine(ctx context.Context, h *hall) error {

@@ -120,7 +120,7 @@ func (t *turn) call(ctx context.Context, c openCall) host.Outcome {
 	call.Recent, call.Round, call.Trips = t.recent(c), t.round(c), t.trips(c)
 	call.Budgets, call.Mode = t.budgetsOf(c), t.meta.Mode
 	call.Approval, call.Resumed = t.approvalOf(c)
-	call.Serves = t.input.Serves
+	call.Serves, call.Asked = t.input.Serves, t.asked()
 	call.Progress = func(p abi.ProgressReport) {
 		t.sink.emit(host.Event{Kind: host.EventProgress, Call: call.ID, Tool: call.Tool, Progress: &p})
 	}

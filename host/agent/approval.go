@@ -17,8 +17,8 @@ import (
 // An ApprovalRef is an open question, as a door shows it to a person.
 type ApprovalRef struct {
 	ID     host.ApprovalID `json:"id"`
-	Tool   string          `json:"tool"` // with its skill's name before it
-	Args   json.RawMessage `json:"args"`
+	Tool   string          `json:"tool"`           // with its skill's name before it
+	Args   json.RawMessage `json:"args"`           // to be shown: what cannot be seen is U+FFFD
 	Says   []string        `json:"says,omitempty"` // why it is asked
 	Digest string          `json:"digest"`         // to be named in the answer
 }
@@ -37,7 +37,8 @@ func OpenApprovals(ctx context.Context, store *state.Store, ref host.SessionRef)
 			if err != nil {
 				return nil, err
 			}
-			refs = append(refs, ApprovalRef{ID: a.ID, Tool: asked.Name(), Args: asked.Args, Says: asked.Says, Digest: a.Digest})
+			args, says := visible(asked)
+			refs = append(refs, ApprovalRef{ID: a.ID, Tool: asked.Name(), Args: args, Says: says, Digest: a.Digest})
 			after = a.ID
 		}
 	}
@@ -57,6 +58,17 @@ func stillOpen(ctx context.Context, store *state.Store, ref host.SessionRef, ids
 func (t *turn) waiting() (ids []host.ApprovalID) {
 	for i := t.input.Message; i < t.count(); i++ {
 		if m := t.at(i); m.Code == abi.PendingApproval && m.Approval != "" {
+			ids = append(ids, m.Approval)
+		}
+	}
+	return ids
+}
+
+// asked gives the questions that calls were told of since the user's words that
+// the turn serves, and did not run with.
+func (t *turn) asked() (ids []host.ApprovalID) {
+	for i := max(t.input.begins(), t.first); i < t.count(); i++ {
+		if m := t.at(i); m.Role == model.RoleTool && !m.OK && m.Approval != "" && !slices.Contains(ids, m.Approval) {
 			ids = append(ids, m.Approval)
 		}
 	}

@@ -450,3 +450,47 @@ func TestAnAnswerTellsItsQuestionsAsJSON(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// Whoever answers sees that there is something which cannot be seen; what runs is
+// what was asked for.
+func TestAQuestionShowsWhatCannotBeSeenInItsArguments(t *testing.T) {
+	h := manyHouse(t, ordering(t, "order {\"item\": \"p\u202een\u200b\", \"count\": 20}"))
+	pens := h.mustTurn("1", "order pens").Pending[0]
+	const want = "{\"count\":20,\"item\":\"p\ufffden\ufffd\"}"
+	q, _, err := h.store.Approval(t.Context(), session.Ref.Tenant, pens.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := ViewApproval(q)
+	if err != nil || string(pens.Args) != want || string(view.Args) != string(pens.Args) {
+		t.Errorf("it shows %s and %s, %v", pens.Args, view.Args, err)
+	}
+	q.Detail = json.RawMessage(strings.Replace(string(q.Detail), "20 are many.", `20\nare \u2066many.`, 1))
+	if view, err = ViewApproval(q); err != nil || view.Says[0] != "20\nare \ufffdmany." {
+		t.Errorf("it says %q, %v", view.Says, err)
+	}
+	h.decide(pens, true, "")
+	h.goOn(pens)
+	h.wantTotals(map[string]string{"p\u202een\u200b": "20"})
+}
+
+// An insists is a model that tries a little less after a no.
+type insists struct{ *goesOn }
+
+func (m insists) Complete(ctx context.Context, req model.Request, on func(model.Event)) (model.Reply, error) {
+	if last := req.Messages[len(req.Messages)-1]; last.ByHost && strings.Contains(last.Text, "rejected") {
+		return calls(`order {"count":2,"item":"pen"}`, `order {"count":2,"item":"ink"}`)()
+	}
+	return m.goesOn.Complete(ctx, req, on)
+}
+
+func TestAfterANoALittleLessIsAskedForInTheSameRequest(t *testing.T) {
+	h := manyHouse(t, insists{ordering(t, orderPens)})
+	pens := h.mustTurn("1", "order pens").Pending[0]
+	h.decide(pens, false, "")
+	answer := h.goOn(pens)
+	if len(answer.Pending) != 1 || string(answer.Pending[0].Args) != `{"count":2,"item":"pen"}` {
+		t.Errorf("it waits for %+v", answer.Pending)
+	}
+	h.wantTotals(map[string]string{"pen": "", "ink": "2"})
+}

@@ -2,9 +2,11 @@ package agent
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/dispatch"
 	"github.com/sluicehq/sluice/host/state"
@@ -18,7 +20,7 @@ type ApprovalView struct {
 	Status     state.ApprovalStatus `json:"status"`
 	Tool       string               `json:"tool"` // with its skill's name before it
 	Release    string               `json:"release"`
-	Args       json.RawMessage      `json:"args"`
+	Args       json.RawMessage      `json:"args"` // to be shown: what cannot be seen is U+FFFD
 	Tier       abi.Tier             `json:"tier"`
 	Says       []string             `json:"says,omitempty"` // why it is asked
 	Digest     string               `json:"digest"`         // to be named in an answer
@@ -33,10 +35,27 @@ type ApprovalView struct {
 // ViewApproval reads a stored question.
 func ViewApproval(a state.Approval) (ApprovalView, error) {
 	asked, err := dispatch.ReadAsked(a)
+	args, says := visible(asked)
 	return ApprovalView{
-		ID: a.ID, Session: a.Session, Status: a.Status, Tool: asked.Name(), Release: asked.Release, Args: asked.Args, Tier: asked.Tier, Says: asked.Says, Digest: a.Digest,
+		ID: a.ID, Session: a.Session, Status: a.Status, Tool: asked.Name(), Release: asked.Release, Args: args, Tier: asked.Tier, Says: says, Digest: a.Digest,
 		AskedAt: a.AskedAt, AnsweredAt: a.AnsweredAt, AnsweredBy: a.AnsweredBy, ContraryBy: a.ContraryBy, Words: a.Words, UsedBy: a.UsedBy,
 	}, err
+}
+
+// visible gives the arguments and the reasons of a question as people are to see
+// them who decide by it. The call is made from what is stored.
+func visible(asked dispatch.Asked) (args json.RawMessage, says []string) {
+	for _, say := range asked.Says {
+		lines := strings.Split(say, "\n")
+		for i, line := range lines {
+			lines[i] = manifest.Visible(line)
+		}
+		says = append(says, strings.Join(lines, "\n"))
+	}
+	if asked.Args != nil {
+		args = json.RawMessage(manifest.Visible(string(asked.Args)))
+	}
+	return args, says
 }
 
 // ViewApprovals reads a page of stored questions.

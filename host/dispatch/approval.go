@@ -23,6 +23,8 @@ type Asked struct {
 	Tier    abi.Tier        `json:"tier"`
 	Says    []string        `json:"says,omitempty"` // why it is asked
 	Serves  int             `json:"serves"`         // ordinal of the user's own input
+	Basis   string          `json:"basis"`          // digest of what it is asked because of: an answer goes by that
+	Targets []string        `json:"targets,omitempty"`
 }
 
 // Name is the tool's full name, its skill's before it: what standing grants
@@ -45,13 +47,27 @@ func (f *flight) asked() Asked {
 	}
 	return Asked{
 		Skill: f.entry.Release.Skill.Name, Tool: f.entry.Tool.Name, Release: f.outcome.Release,
-		Args: args, Tier: abi.HardGate, Says: f.says, Serves: cmp.Or(f.call.Serves, f.call.Input),
+		Args: args, Tier: abi.HardGate, Says: f.says, Serves: cmp.Or(f.call.Serves, f.call.Input), Basis: f.basis(), Targets: f.targets,
 	}
+}
+
+// basis is a digest of what the words of a question are made of beside the
+// arguments: the facts and the state that the rules went by, what the call
+// touches, and what the skill's own check said. A yes was given to that. The
+// words of hooks are left out, which may tell a time or a count: a question that
+// differs whenever it is put could never be answered.
+func (f *flight) basis() string {
+	b, err := json.Marshal([]any{f.entry.Tool.Basis(f.env), f.Policy.Basis(f.ruled), f.targets, f.checkSay})
+	if err != nil {
+		panic("BUG: what was read as JSON does not marshal: " + err.Error())
+	}
+	return host.Digest(b)
 }
 
 // digest is what a question and its answer are bound to: the tool, the release
 // with the bytes of its module, the arguments and the tier. Whatever of these
-// changes makes another question.
+// changes makes another question. What it is asked because of is not in it: that
+// may change, and there is one open question about a call.
 func (a Asked) digest(module string) string {
 	b, err := json.Marshal([]any{a.Name(), a.Release, module, a.Args, a.Tier})
 	if err != nil {
@@ -67,13 +83,14 @@ func (a Asked) digest(module string) string {
 func (f *flight) approve(ctx context.Context) *abi.Problem {
 	asked := f.asked()
 	digest := asked.digest(f.entry.Release.SHA256)
-	last, found, err := f.lastQuestion(ctx, digest)
+	last, found, err := f.lastQuestion(ctx, digest, asked.Basis)
 	if err != nil {
 		return host.ProblemOf(err)
 	}
-	if found {
+	outdated := f.allows(last) && basisOf(last) != asked.Basis
+	if found && !outdated {
 		switch {
-		case last.Status == state.ApprovalApproved, last.Status == state.ApprovalUsed && last.UsedBy == f.call.ID:
+		case f.allows(last):
 			return f.use(ctx, last.ID, digest)
 		case f.call.Approval == last.ID, last.Status != state.ApprovalOpen && last.Status != state.ApprovalUsed && servedBy(last) == asked.Serves:
 			return f.denied(last)
@@ -90,19 +107,40 @@ func (f *flight) approve(ctx context.Context) *abi.Problem {
 			return problem // this very call was done: nobody is asked about that
 		}
 	}
+	if outdated {
+		f.note("%s was a yes to what has changed since", last.ID)
+		f.says = append([]string{"It was approved, but what it was approved on has changed since."}, f.says...)
+		asked.Says = f.says
+	}
 	return f.question(ctx, asked, digest)
 }
 
+// allows reports whether a question has a yes that this call may have, or has.
+func (f *flight) allows(a state.Approval) bool {
+	return a.Status == state.ApprovalApproved || a.Status == state.ApprovalUsed && a.UsedBy == f.call.ID
+}
+
 // lastQuestion gives the question that the host makes the call for, if it is
-// about this call, and else the newest one about it in the session.
-func (f *flight) lastQuestion(ctx context.Context, digest string) (state.Approval, bool, error) {
+// about this call, and else the newest one about it in the session. Where what
+// the former was answered on has changed, there may be a newer one.
+func (f *flight) lastQuestion(ctx context.Context, digest, basis string) (state.Approval, bool, error) {
 	if f.call.Approval != "" {
 		a, found, err := f.Store.Approval(ctx, f.call.Session.Tenant, f.call.Approval)
-		if err != nil || found && a.Session == f.call.Session && a.Digest == digest {
+		if err != nil || found && a.Session == f.call.Session && a.Digest == digest && (!f.allows(a) || basisOf(a) == basis) {
 			return a, found, err
 		}
 	}
 	return f.Store.FindApproval(ctx, f.call.Session, digest)
+}
+
+// basisOf gives what a question was asked because of; nothing where that cannot
+// be read, which is the basis of no call.
+func basisOf(a state.Approval) string {
+	asked, err := ReadAsked(a)
+	if err != nil {
+		return ""
+	}
+	return asked.Basis
 }
 
 // servedBy is the ordinal of the input that a question served; -1 where that
@@ -204,10 +242,12 @@ func (f *flight) pending(id host.ApprovalID) *abi.Problem {
 
 // covered gives the first standing grant that covers the call: for its tool,
 // up to its tier, and with a condition that holds. One that cannot be decided
-// covers nothing. What was done for the same words already is covered by none:
-// a grant says what may be done, and not that it is wanted twice.
+// covers nothing. A grant says what may be done: not that it is wanted twice, so
+// it does not cover what was done for the same words already; not that nobody
+// need know what it is, so not where a rule could not be decided; and not that
+// the user does not want to be asked, so not in a session that only suggests.
 func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
-	if f.call.Ordinal > 0 {
+	if f.call.Ordinal > 0 || f.apart || f.entry.Tool.Basis(f.env).Undecided || f.Policy.Basis(f.ruled).Undecided {
 		return state.StandingGrant{}, false
 	}
 	grants, err := f.Store.StandingGrants(ctx, f.call.Session)
@@ -220,7 +260,7 @@ func (f *flight) covered(ctx context.Context) (state.StandingGrant, bool) {
 		if g.Tool != name || f.outcome.Tier.Rank() > g.MaxTier.Rank() {
 			continue
 		}
-		holds, err := f.conditions.holds(g.Condition, f.env)
+		holds, err := f.holds(ctx, g.Condition)
 		if err != nil {
 			f.hear(Verdict{By: "standing grant " + g.ID, Words: err.Error()})
 		}
@@ -242,14 +282,19 @@ type conditions struct {
 	compiled map[string]*manifest.Condition // by their text; guarded by mu
 }
 
-// holds reports whether a condition holds for a call; none always does.
-func (c *conditions) holds(text string, env manifest.Env) (bool, error) {
+// holds reports whether a grant's condition holds for the call; none always
+// does.
+func (f *flight) holds(ctx context.Context, text string) (bool, error) {
 	if text == "" {
 		return true, nil
 	}
-	condition, err := c.find(text)
+	condition, err := f.conditions.find(text)
 	if err != nil {
 		return false, err
+	}
+	env, problem := f.seeing(ctx, condition.StateRead())
+	if problem != nil {
+		return false, problem
 	}
 	return condition.Holds(env)
 }

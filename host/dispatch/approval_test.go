@@ -407,3 +407,87 @@ func TestCompiledConditionsAreKeptWithinABound(t *testing.T) {
 		t.Errorf("%d conditions are kept, %v", len(c.compiled), err)
 	}
 }
+
+// A yes is to what the person was told: where that has changed, they are asked
+// once more, and the yes to that runs the call.
+func TestAYesGoesByWhatWasTrueWhenItWasAskedFor(t *testing.T) {
+	g := newGate(t)
+	g.fill("total/pen", "10")
+	c := call("order", `{"item":"pen","count":60}`)
+	first := g.pend(c)
+	g.answer(first, true, "")
+	g.fill("total/pen", "20")
+	run := again(c)
+	run.Approval = first.ID
+	o := g.run(run)
+	wantProblem(t, o, host.Pending, abi.PendingApproval)
+	if o.Approval == first.ID || !strings.Contains(o.Problem.Message, "has changed since. pen would go from 20 to") || g.stored("total/pen") != "20" {
+		t.Fatalf("it ended with %v for %s", o.Problem, o.Approval)
+	}
+	second := g.question(o.Approval)
+	if o = g.run(run); o.Approval != second.ID || o.OK() {
+		t.Errorf("made again it asks %s, %v", o.Approval, o.Problem)
+	}
+	g.answer(second, true, "")
+	last := again(c)
+	last.Approval = second.ID
+	if o = g.run(last); !o.OK() || g.stored("total/pen") != "80" || g.question(first.ID).Status != state.ApprovalApproved {
+		t.Errorf("it ended with %+v %v, %s stored", o, o.Problem, g.stored("total/pen"))
+	}
+}
+
+// What no rule goes by may change as it likes: nobody is asked twice for that.
+func TestAYesHoldsWhateverElseHasChanged(t *testing.T) {
+	g := newGate(t, writes(func(tool *abi.Tool) {
+		tool.Rules = []abi.Rule{{When: "args.count > 50", Tier: abi.HardGate, Say: "{{args.count}} at {{now}}."}, {When: "facts.now > 90", Tier: abi.HardGate}}
+	}))
+	c := call("order", `{"item":"pen","count":60}`)
+	a := g.pend(c)
+	g.answer(a, true, "")
+	g.fill("total/pen", "20")
+	now := g.d.Now
+	g.d.Now = func() time.Time { return now().Add(time.Hour) }
+	run := again(c)
+	run.Approval = a.ID
+	if o := g.run(run); !o.OK() || o.Approval != a.ID || g.stored("total/pen") != "80" {
+		t.Errorf("it ended with %+v %v", o, o.Problem)
+	}
+}
+
+// A no is to what was asked: something else of the tool, or the same thing for
+// other words of the user, is as it was.
+func TestAfterANoTheLikeOfItIsAskedFor(t *testing.T) {
+	g := newGate(t)
+	c := call("order", `{"item":"pen","count":60}`)
+	q := g.pend(c)
+	less := again(c)
+	less.Args, less.Asked = `{"item":"pen","count":1}`, []host.ApprovalID{q.ID}
+	if o := g.run(less); !o.OK() {
+		t.Errorf("while nobody has answered it ended with %v", o.Problem)
+	}
+	g.answer(q, false, "")
+	for args, asked := range map[string]bool{`{"item":"ink","count":2}`: false, `{"item":"pen","count":2}`: true} {
+		other := again(c)
+		other.Args, other.Asked = args, less.Asked
+		o := g.run(other)
+		if o.OK() == asked || asked && !strings.Contains(o.Problem.Message, "Something like it was refused") {
+			t.Errorf("%s ended with %v", args, o.Problem)
+		}
+		if asked {
+			g.answer(g.question(o.Approval), true, "")
+			run := again(other)
+			run.Args, run.Approval, run.Asked = args, o.Approval, []host.ApprovalID{q.ID, o.Approval}
+			if o = g.run(run); !o.OK() {
+				t.Errorf("after a yes %s ended with %v", args, o.Problem)
+			}
+		}
+	}
+	if o := g.do("order", `{"item":"pen","count":3}`); !o.OK() {
+		t.Errorf("for other words it ended with %v", o.Problem)
+	}
+	many := call("order", `{"item":"pen","count":4}`)
+	for i := range maxAsked + 1 {
+		many.Asked = append(many.Asked, host.ApprovalID(fmt.Sprint("ask_", i)))
+	}
+	g.pend(many)
+}

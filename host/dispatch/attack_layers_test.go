@@ -29,6 +29,7 @@ const (
 	layerEffect   = "effect"      // with breadth and targets
 	layerMode     = "session"     // its mode
 	layerSuspects = "repetition"  // it was done for the same words
+	layerRefusal  = "refusal"     // of the like of it, by a person
 	layerRedLine  = "red line"    // the operator's
 	layerCheck    = "check"       // the skill's own
 	layerApproval = "approval"    // one yes, for one call, about exactly that

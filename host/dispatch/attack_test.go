@@ -60,6 +60,7 @@ type attackCall struct {
 	Ordinal  int                     `json:"ordinal,omitempty"`
 	Serves   int                     `json:"serves,omitempty"`
 	Approval string                  `json:"approval,omitempty"` // the name of a question
+	Asked    []string                `json:"asked,omitempty"`    // the names of questions that the agent knows of
 	Mode     string                  `json:"mode,omitempty"`
 	User     string                  `json:"user,omitempty"`
 	Session  string                  `json:"session,omitempty"`

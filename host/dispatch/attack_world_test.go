@@ -342,6 +342,9 @@ func (p *play) call(spec attackCall) {
 	if spec.Approval != "" && (p.off != layerApproval || !p.under) {
 		c.Approval = p.asked[spec.Approval]
 	}
+	for _, name := range spec.Asked {
+		c.Asked = append(c.Asked, p.asked[name])
+	}
 	if spec.Fenced {
 		c.Fence = p.fence
 	}

@@ -106,6 +106,7 @@ type flight struct {
 	args     json.RawMessage // valid, repaired
 	meaning  string          // of the tool and the arguments
 	env      manifest.Env
+	ruled    manifest.Env     // what the red lines saw
 	versions map[string]int64 // of the state keys that were loaded
 	fetched  map[string]bool  // facts that were asked for, had or not
 	based    []*state.View    // what the facts were read from
@@ -122,6 +123,8 @@ type flight struct {
 	ranIn    int              // the attempt in which it did
 	guards   []opinion        // of the hooks before the call
 	says     []string         // why the tier is what it is
+	checkSay string           // of them: the skill's own check's
+	apart    bool             // no standing grant was given for what is asked
 	targets  []string         // what a write touches, where that is known
 	before   *Verdicts        // on the call, until it runs
 	during   *Verdicts        // likewise, on the attempt that is on

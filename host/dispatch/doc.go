@@ -76,17 +76,20 @@
 //     bytes, the canonical arguments and the tier. Whatever of these changes makes
 //     another question.
 //  2. The newest question of the session about that digest is looked up. A yes is
-//     used by this call and no other; after a crash the same call has it still. A
-//     no, contrary answers and a question that was taken back are told with the
+//     used by this call and no other; after a crash the same call has it still.
+//     Where the facts, the state, the targets or the words of the skill's check
+//     that it was given on are others by now, it is asked for once more. A no, contrary answers and a question that was taken back are told with the
 //     person's words, as long as the call serves the same input of the user.
 //  3. A standing grant for the tool, up to this tier and with a condition that
 //     holds, lets the call run and is noted on its record. One that cannot be
-//     decided covers nothing, a no outranks it, and what was done for the same
-//     words already is asked about all the same.
+//     decided covers nothing, and a no outranks it. What was done for the same
+//     words already, what a rule could not decide, and every change in a session
+//     that only suggests, is asked about all the same.
 //  4. Else the question is put, durably, and the call is pending: its outcome and
 //     the model's problem name the question. Nobody waits.
 //  5. After a yes the agent makes the call again, in the question's name: it uses
-//     that approval or does not run.
+//     that approval or does not run. After a no, another write of the tool to the
+//     same thing is a question, too, as long as the same words are served.
 //
 // # Life of a session's state
 //

@@ -23,7 +23,7 @@ func (f *flight) gate(ctx context.Context) *abi.Problem {
 		return problem
 	}
 	ruling := f.tier(ctx)
-	f.outcome.Tier, f.says = ruling.tier, ruling.says
+	f.outcome.Tier, f.says, f.apart = ruling.tier, ruling.says, ruling.apart
 	switch {
 	case ctx.Err() != nil:
 		return stopped(ctx) // what could not be asked any more has not answered

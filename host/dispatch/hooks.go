@@ -49,7 +49,7 @@ func (f *flight) hearHook(by string, r host.Ruling) {
 
 func (f *flight) toolCall() host.ToolCall {
 	return host.ToolCall{
-		Call: f.call, Skill: f.outcome.Release, Effect: f.entry.Tool.Effect, Tier: f.outcome.Tier,
+		Call: f.call, Attempt: max(1, f.outcome.Attempts), Skill: f.outcome.Release, Effect: f.entry.Tool.Effect, Tier: f.outcome.Tier,
 		Args: f.args, State: f.env.State, Targets: f.targets,
 	}
 }

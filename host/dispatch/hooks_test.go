@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,5 +211,27 @@ func TestAGuardThatPanicsTellsTheModelNothingOfTheHost(t *testing.T) {
 	wantProblem(t, o, host.Failed, abi.Unavailable)
 	if text := o.Problem.Message; !strings.Contains(text, "the guard guard could not decide: it panicked") || strings.Contains(text, "s3cret") || strings.Contains(text, "goroutine") {
 		t.Errorf("the model reads %q", text)
+	}
+}
+
+// A hook that counts calls must be able to tell a call from its retries.
+func TestAHookIsToldWhichAttemptItIsAskedAbout(t *testing.T) {
+	g := newGate(t)
+	var before, after []int
+	g.hook(host.Hook{Name: "counts",
+		PreToolCall: func(_ context.Context, c host.ToolCall) (host.Opinion, error) {
+			before = append(before, c.Attempt)
+			return host.Opinion{}, nil
+		},
+		PostToolCall: func(_ context.Context, c host.ToolCall, _ host.Reply) (host.Opinion, error) {
+			after = append(after, c.Attempt)
+			return host.Opinion{}, nil
+		},
+	})
+	if o := g.do("misbehave", `{"how":"flaky"}`); !o.OK() || o.Attempts != 3 {
+		t.Fatalf("it ended with %+v", o)
+	}
+	if !slices.Equal(before, []int{1, 2, 3}) || !slices.Equal(after, []int{3}) {
+		t.Errorf("it was asked about %v before and %v after", before, after)
 	}
 }

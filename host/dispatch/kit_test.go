@@ -211,3 +211,17 @@ func wantProblem(t *testing.T, o host.Outcome, status host.Status, code abi.Code
 		t.Fatalf("outcome is %+v with %v, want %s with code %d", o, o.Problem, status, code)
 	}
 }
+
+// fill puts a value into the skill's kv, as a call of another session does.
+func (g *gate) fill(key, value string) {
+	g.t.Helper()
+	view := g.store.View(session.Tenant, "test")
+	if err := view.Put(key, []byte(value)); err != nil {
+		g.t.Fatal(err)
+	}
+	elsewhere := session
+	elsewhere.Session = "elsewhere"
+	if err := g.store.Settle(context.Background(), state.Settlement{Session: elsewhere, Call: call("order", "").ID, Views: []*state.View{view}}); err != nil {
+		g.t.Fatal(err)
+	}
+}

@@ -2,9 +2,12 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/state"
@@ -98,11 +101,15 @@ func (f *flight) remember(ctx context.Context) {
 
 // redLines are the operator's: what the policy forbids or wants to be asked,
 // whatever the skill declares.
-func (f *flight) redLines() []opinion {
+func (f *flight) redLines(ctx context.Context) []opinion {
 	if f.Policy == nil {
 		return nil
 	}
-	crossed := f.Policy.Crossed(f.env)
+	var problem *abi.Problem
+	if f.ruled, problem = f.seeing(ctx, f.Policy.StateRead(f.env)); problem != nil {
+		return []opinion{{by: "red lines", problem: problem}}
+	}
+	crossed := f.Policy.Crossed(f.ruled)
 	if len(crossed) == 0 {
 		return []opinion{{by: "red lines"}}
 	}
@@ -111,4 +118,52 @@ func (f *flight) redLines() []opinion {
 		opinions = append(opinions, opinion{by: "red line " + c.Name, tier: c.Tier, say: c.Say})
 	}
 	return opinions
+}
+
+// seeing gives what expressions that are not the skill's may see, with all of
+// the session's state that is at the given paths: the skill may not read that,
+// and neither it nor a hook is given it. What the call has loaded stays as it is.
+func (f *flight) seeing(ctx context.Context, paths []string) (manifest.Env, *abi.Problem) {
+	env := f.env
+	if len(paths) == 0 {
+		return env, nil
+	}
+	env.State = map[string]json.RawMessage{}
+	for _, path := range paths {
+		if problem := f.loadPath(ctx, path, env.State); problem != nil {
+			return env, problem
+		}
+	}
+	maps.Copy(env.State, f.env.State)
+	return env, nil
+}
+
+// loadPath loads the state keys at a path, above it and below it.
+func (f *flight) loadPath(ctx context.Context, path string, into map[string]json.RawMessage) *abi.Problem {
+	keys := []string{path}
+	for i, c := range path {
+		if c == '.' {
+			keys = append(keys, path[:i])
+		}
+	}
+	values, err := f.Store.LoadState(ctx, f.call.Session, keys...)
+	if err != nil {
+		return host.ProblemOf(err)
+	}
+	for key, v := range values {
+		into[key] = v.Data
+	}
+	for after := ""; len(into) <= maxStateKeys; {
+		page, err := f.Store.ListState(ctx, f.call.Session, path+".", after, maxStateKeys)
+		if err != nil {
+			return host.ProblemOf(err)
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		for _, v := range page {
+			into[v.Key], after = v.Data, v.Key
+		}
+	}
+	return abi.NewProblem(abi.QuotaReached, "the session has more than %d state keys at %s, which the operator's rules read", maxStateKeys, path)
 }

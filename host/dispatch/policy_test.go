@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -182,4 +183,23 @@ func TestMoreThanIsCountedCannotBeDecided(t *testing.T) {
   - {name: many, tools: [order], when: "count(tool, duration('1h')) >= 5000"}
 `)
 	wantTier(t, g, call("order", `{"item":"pen","count":2}`), abi.Block)
+}
+
+// What a red line reads is not given to the skill, which may not read it.
+func TestTheStateOfARedLineIsNotTheGuests(t *testing.T) {
+	g := newGate(t)
+	g.d.Policy = policy(t, "  - {name: a, tools: [order], when: has(state.secret) && state.secret == 2}")
+	g.put("secret", "1")
+	o := g.do("order", `{"item":"pen","count":2}`)
+	if !o.OK() {
+		t.Fatal(o.Problem)
+	}
+	f := g.until(call("order", `{"item":"ink","count":2}`), "run")
+	if bytes.Contains(f.input, []byte("secret")) || f.env.State["secret"] != nil || f.ruled.State["secret"] == nil || f.toolCall().State["secret"] != nil {
+		t.Errorf("the guest got %s", f.input)
+	}
+	for i := range maxStateKeys + 1 {
+		g.put(fmt.Sprintf("secret.%d", i), "1")
+	}
+	wantProblem(t, g.do("order", `{"item":"pen","count":2}`), host.Failed, abi.QuotaReached)
 }

@@ -19,6 +19,7 @@ type opinion struct {
 	tier    abi.Tier     // empty leaves the tier alone
 	say     string       // why, for the user
 	problem *abi.Problem // refuses the call, whatever the tier
+	apart   bool         // asks for what no standing grant was given for
 
 	heard  bool      // it is on record already
 	source string    // by, to the point, where the record can tell more
@@ -32,18 +33,19 @@ type ruling struct {
 	tier    abi.Tier
 	says    []string
 	problem *abi.Problem // refuses the call
+	apart   bool         // it is asked for what no standing grant was given for
 }
 
 // tier asks everybody who has a say. The skill's own check comes last and only
 // for a call that is not refused already: it runs a guest.
 func (f *flight) tier(ctx context.Context) ruling {
-	opinions := []opinion{f.declared(), f.implied(), f.moded(), f.suspected()}
+	opinions := []opinion{f.declared(), f.implied(), f.moded(), f.suspected(), f.refused(ctx)}
 	opinions = append(opinions, f.guards...)
-	opinions = append(opinions, f.redLines()...)
+	opinions = append(opinions, f.redLines(ctx)...)
 	opinions = slices.DeleteFunc(opinions, func(o opinion) bool { return o.by == "" || f.testOnlySkip != nil && f.skips("tier of the "+o.by) })
 	if r := strictest(opinions); r.problem == nil && r.tier != abi.Block && !f.skips("tier of the check") {
 		if o := f.checked(ctx); o.by != "" {
-			opinions = append(opinions, o)
+			opinions, f.checkSay = append(opinions, o), o.say
 		}
 	}
 	for _, o := range opinions {
@@ -62,6 +64,7 @@ func strictest(opinions []opinion) ruling {
 		if o.tier != "" {
 			r.tier = r.tier.Stricter(o.tier)
 		}
+		r.apart = r.apart || o.apart
 		if o.say != "" {
 			r.says = append(r.says, cut(o.say, sayText))
 		}
@@ -118,7 +121,7 @@ func (f *flight) implied() opinion {
 	case tool.Breadth != abi.One:
 		return opinion{by: "effect", source: "breadth", tier: abi.HardGate, say: fmt.Sprintf("It may change many things at once (%s).", tool.Breadth)}
 	case err != nil || len(targets) == 0:
-		return opinion{by: "effect", source: "targets", tier: abi.HardGate, say: "It is not known what it changes."}
+		return opinion{by: "effect", source: "targets", tier: abi.HardGate, say: "It is not known what it changes.", apart: err != nil}
 	case len(targets) > 1:
 		return opinion{by: "effect", source: "targets", tier: abi.HardGate, say: fmt.Sprintf("It changes %d things at once.", len(targets))}
 	}
@@ -135,7 +138,7 @@ func (f *flight) moded() opinion {
 	case "", host.ModeAuto:
 		return opinion{by: "session", source: "mode"}
 	case host.ModeSuggest:
-		return opinion{by: "session", source: "mode", tier: abi.HardGate, say: "In this session every change is asked for."}
+		return opinion{by: "session", source: "mode", tier: abi.HardGate, say: "In this session every change is asked for.", apart: true}
 	}
 	return opinion{by: "session", source: "mode", tier: abi.Block, say: "In this session nothing may be changed."}
 }

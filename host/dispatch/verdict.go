@@ -55,7 +55,7 @@ func (f *flight) checkedBy(result sandbox.Result) opinion {
 
 // undecided is the opinion of a check that has none.
 func undecided(why string) opinion {
-	return opinion{by: "check", tier: abi.HardGate, say: "The skill could not check this (" + cut(why, noteText) + ")."}
+	return opinion{by: "check", tier: abi.HardGate, say: "The skill could not check this (" + cut(why, noteText) + ").", apart: true}
 }
 
 // readVerdict accepts one verdict: tiers that there are, and problems that are

@@ -196,7 +196,8 @@ func (v *View) checkSettle(s *Store, tenant host.TenantID, writes bool) error {
 	case v.store != s || v.tenant != tenant:
 		return badValue("a view of tenant %q cannot be settled with a call of tenant %q", v.tenant, tenant)
 	case writes && v.scanned > maxWatched:
-		return abi.NewProblem(abi.QuotaReached, "a call that writes may scan %d entries; this one scanned %d", maxWatched, v.scanned)
+		return abi.NewProblem(abi.QuotaReached, "a call that writes may scan %d entries; this one, or a fact of it, scanned %d", maxWatched, v.scanned).
+			WithHint("It is for the skill's author: read by key, scan under a longer prefix, or keep the sum of it under a key of its own.")
 	}
 	return nil
 }

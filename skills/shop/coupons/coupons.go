@@ -63,7 +63,7 @@ type Nothing struct{}
 
 // NewCoupon is what issue_coupon is asked.
 type NewCoupon struct {
-	SKU    string  `json:"sku,omitempty" desc:"the number of the product that it is for; leave it out for the whole shop" maxlen:"64"`
+	SKU    string  `json:"sku,omitempty" desc:"the number of the product that it is for; leave it out for the whole shop" minlen:"1" maxlen:"64"`
 	Amount float64 `json:"amount" desc:"what one coupon is worth, at most two decimals" min:"0.01"`
 	Count  int     `json:"count" desc:"how many coupons" min:"1"`
 }

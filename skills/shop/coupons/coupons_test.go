@@ -32,6 +32,7 @@ func TestIssueCouponKeepsToItsCeilings(t *testing.T) {
 		{"three decimals", `{"amount":1.005,"count":1}`, abi.BadValue, "amount", nil},
 		{"none", `{"amount":1,"count":0}`, abi.BadValue, "count", nil},
 		{"a part of one", `{"amount":1,"count":1.5}`, abi.WrongType, "count", nil},
+		{"for a product without a name, which would be the whole shop", `{"sku":"","amount":1,"count":5}`, abi.BadValue, "sku", nil},
 		{"no such product", `{"sku":"1002","amount":1,"count":1}`, abi.NotFound, "sku", []string{"1001"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,8 +3,9 @@
 //
 // # Life of a price change
 //
-//  1. The host fetches the fact "price" by quote; more than 30 % down waits
-//     for a person's yes.
+//  1. The host fetches the fact "price" by quote; more than 30 % down, or to
+//     more than three times as much, waits for a person's yes, and so does any
+//     change of a price that is none.
 //  2. The product is read; where there is none the nearest are named.
 //  3. Currency, decimals and the product's floor are checked, in cents.
 //  4. The product is written back. The same call again gives the same.

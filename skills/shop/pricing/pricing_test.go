@@ -95,7 +95,7 @@ func TestAProductWithoutAFloorKeepsTheLeastPrice(t *testing.T) {
 	expect(t, h.CallJSON("set_price", `{"sku":"1001","price":0.01}`), 0, "", nil)
 }
 
-func TestALargeCutWaitsForAPerson(t *testing.T) {
+func TestALargeChangeWaitsForAPerson(t *testing.T) {
 	skill, err := manifest.Compile(skilltest.New(t).Manifest())
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +105,7 @@ func TestALargeCutWaitsForAPerson(t *testing.T) {
 		want        abi.Tier
 	}{
 		{`89`, `99`, abi.SoftGate}, {`120`, `99`, abi.SoftGate}, {`69.5`, `99`, abi.SoftGate}, {`69`, `99`, abi.HardGate},
+		{`297`, `99`, abi.SoftGate}, {`297.01`, `99`, abi.HardGate}, {`5`, `0`, abi.HardGate}, {`0.01`, `-3`, abi.HardGate}, {`0.03`, `0.01`, abi.SoftGate},
 		{`69`, `null`, abi.HardGate}, // what cannot be decided counts as the stricter
 	} {
 		env := manifest.Env{
