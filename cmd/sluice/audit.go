@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -28,11 +27,6 @@ type auditor struct {
 	*program
 	tenant host.TenantID
 	locale string
-}
-
-// sequencer gives what seals and proves the records of a store.
-func (p *program) sequencer(store *state.Store) *audit.Sequencer {
-	return &audit.Sequencer{Store: store, Keys: audit.KeyFile(cmp.Or(p.auditKey, filepath.Join(p.home, "audit", "key")))}
 }
 
 func (p *program) auditCommand() *cobra.Command {
@@ -337,15 +331,11 @@ do not share the file need the new one before they can seal again.`,
 		Example: "  sluice audit rotate --new-key",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.onLog(c.Context(), func(q *audit.Sequencer) error {
+				rotate := q.Rotate
 				if newKey {
-					if _, err := q.Keys.Newest(); err != nil { // that of the log, if there was none
-						return err
-					}
-					if _, err := q.Keys.Add(); err != nil {
-						return err
-					}
+					rotate = q.RotateToNewKey
 				}
-				log, err := q.Rotate(c.Context(), a.tenant)
+				log, err := rotate(c.Context(), a.tenant)
 				if err == nil {
 					fmt.Fprintf(a.stderr, "log %d of %s has begun, signed with %s\n", log.No, a.tenant, log.Key)
 				}

@@ -21,6 +21,11 @@ type Sequencer struct {
 	Log   *slog.Logger     // of Run; nil for none
 	Now   func() time.Time // for checkpoints; nil for the machine's clock
 
+	// MakesKey lets the first log of a store begin with a new key where there is no
+	// key file. It is for whoever alone seals the store: of two that make a key
+	// each, the second could never seal what the first has begun.
+	MakesKey bool
+
 	testOnlyPage int // records of one step; 0 means state.MaxSealed
 }
 
@@ -101,7 +106,11 @@ func (w *writing) origin() string { return originOf(w.log.Tenant, w.log.No) }
 // goOn takes up a tenant's log where it is, or begins the first one.
 func (q *Sequencer) goOn(ctx context.Context, tenant host.TenantID, log state.AuditLog, found bool) (*writing, error) {
 	if !found {
-		key, err := q.Keys.Newest()
+		newest := q.Keys.Existing
+		if q.MakesKey {
+			newest = q.Keys.Newest
+		}
+		key, err := newest()
 		if err != nil {
 			return nil, err
 		}
@@ -140,4 +149,17 @@ func (w *writing) checkpoint(at time.Time) ([]state.AuditTile, error) {
 	w.log.Size, w.log.SealedAt = tree.N, at
 	w.log.Checkpoint, err = sign(w.key.signer, w.origin(), tree, at)
 	return tiles, err
+}
+
+// CheckKeys fails with BadValue where a log that is open is signed with a key
+// that the key file has not, or there is no key file: nothing could be sealed then.
+func (q *Sequencer) CheckKeys(ctx context.Context) error {
+	if _, err := q.Keys.Existing(); err != nil {
+		return err
+	}
+	inUse, err := q.Store.AuditKeys(ctx)
+	for i := 0; err == nil && i < len(inUse); i++ {
+		_, err = q.Keys.For(inUse[i])
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sluicehq/sluice/abi"
@@ -289,6 +290,103 @@ func TestAHostWithAnotherKeySealsNothing(t *testing.T) {
 	}
 	r.seal(t, "shop")
 	r.wantWhole(t, 4)
+}
+
+// A key that is made in passing would be the only one that can go on from the log.
+func TestALogBeginsWithAKeyThatIsThere(t *testing.T) {
+	onBoth(t, func(t *testing.T, r room) {
+		r.keep(t, 1)
+		guest := *r.Sequencer
+		guest.MakesKey = false
+		_, err := guest.Seal(t.Context(), "shop")
+		if problem := host.ProblemOf(err); problem == nil || problem.Code != abi.BadValue || !strings.Contains(problem.Hint, "--audit-key") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := os.Stat(string(r.Keys)); err == nil {
+			t.Error("a key was made")
+		}
+		if err := guest.CheckKeys(t.Context()); err == nil {
+			t.Error("a host without a key may serve")
+		}
+		r.seal(t, "shop")
+		must(t, guest.CheckKeys(t.Context()))
+		r.keep(t, 2)
+		if n, err := guest.Seal(t.Context(), "shop"); n != 2 || err != nil {
+			t.Errorf("with the key: %d, %v", n, err)
+		}
+		stranger := guest
+		stranger.Keys = KeyFile(filepath.Join(t.TempDir(), "key"))
+		_, err = stranger.Keys.Newest()
+		must(t, err)
+		if problem := host.ProblemOf(stranger.CheckKeys(t.Context())); problem == nil || !strings.Contains(problem.Hint, "--audit-key") {
+			t.Errorf("a host with another key: %v", problem)
+		}
+		_, err = r.RotateToNewKey(t.Context(), "shop")
+		must(t, err)
+		must(t, r.CheckKeys(t.Context()))
+	})
+}
+
+func TestAKeyIsAddedByOneAtATime(t *testing.T) {
+	f := KeyFile(filepath.Join(t.TempDir(), "key"))
+	_, err := f.Newest()
+	must(t, err)
+	var added atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			_, err := f.Add()
+			switch {
+			case err == nil:
+				added.Add(1)
+			case host.ProblemOf(err).Code != abi.Busy:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	keys, err := f.Publics()
+	if must(t, err); int64(len(keys)) != 1+added.Load() || added.Load() == 0 {
+		t.Errorf("%d were added, and there are %d", added.Load(), len(keys))
+	}
+	must(t, os.WriteFile(string(f)+".lock", nil, 0o600))
+	if _, err := f.Add(); host.ProblemOf(err) == nil || host.ProblemOf(err).Code != abi.Busy || !strings.Contains(host.ProblemOf(err).Hint, ".lock") {
+		t.Errorf("while another adds one: %v", err)
+	}
+}
+
+// Secrets are mounted as links.
+func TestAKeyFileMayBeALink(t *testing.T) {
+	dir := t.TempDir()
+	mounted, f := KeyFile(filepath.Join(dir, "data")), KeyFile(filepath.Join(dir, "key"))
+	key, err := mounted.Newest()
+	must(t, err)
+	must(t, os.Symlink(string(mounted), string(f)))
+	if got, err := f.Existing(); err != nil || got.Public() != key.Public() {
+		t.Errorf("got %v, %v", got, err)
+	}
+	added, err := f.Add()
+	must(t, err)
+	if got, err := mounted.Existing(); err != nil || got.Public() != added.Public() {
+		t.Errorf("the file behind the link has %v, %v", got, err)
+	}
+	must(t, os.Chmod(string(mounted), 0o644))
+	if _, err := f.Existing(); err == nil {
+		t.Error("others can read the file behind the link, and it is taken")
+	}
+}
+
+func TestARotationThatCannotBeAddsNoKey(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	_, err := r.Keys.Newest()
+	must(t, err)
+	if _, err := r.RotateToNewKey(t.Context(), "shop"); host.ProblemOf(err) == nil || host.ProblemOf(err).Code != abi.BadValue {
+		t.Errorf("got %v", err)
+	}
+	keys, err := r.Keys.Publics()
+	if must(t, err); len(keys) != 1 {
+		t.Errorf("there are %d keys", len(keys))
+	}
 }
 
 func TestRunSealsWhatComesAndTellsTheLag(t *testing.T) {

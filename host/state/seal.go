@@ -175,6 +175,18 @@ func (s *Store) auditLogs(ctx context.Context, op, query string, tenant host.Ten
 	return logs, nil
 }
 
+// AuditKeys gives the public keys with which open logs of any tenant are signed:
+// as many as there were rotations to a new key, at most.
+func (s *Store) AuditKeys(ctx context.Context) (keys []string, err error) {
+	if err := s.reader.each(ctx, s.queries.logKeys, nil, scanText(&keys)); err != nil {
+		return nil, s.fail(ctx, "state.AuditKeys", err)
+	}
+	return keys, nil
+}
+
+// Shared reports whether several hosts can work on the store.
+func (s *Store) Shared() bool { return s.dialect.rowLocks }
+
 // AuditLeaves gives where a tenant's records are sealed, in the order of their
 // Seq, from the first one greater than after. A limit of 0 means MaxPage, the
 // most.
