@@ -34,8 +34,8 @@ func (p *program) auditCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "audit", Short: "See what was done, prove it, and check that nothing was changed",
 		Long: `Every call leaves records in the store, in the transaction of what it did. While a host serves, they are
-sealed within a second: hashed into a tree of which only the host can sign the root. Whoever keeps a
-checkpoint elsewhere can show later that no record was changed, removed, added or put elsewhere.`,
+sealed soon after, as a rule within a second; sluice jobs tells how far it is behind. Sealed is hashed into
+a tree of which only the host can sign the root. Whoever keeps a checkpoint elsewhere can show later that no record was changed, removed, added or put elsewhere.`,
 		Example: `  sluice audit list --since 24h --kind refusal
   sluice audit show call_0006…
   sluice audit checkpoint > kept.txt

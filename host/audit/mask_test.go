@@ -97,7 +97,7 @@ func TestAnExportHasOneMaskedLineForEachCall(t *testing.T) {
 		if n != 4 || strings.Count(text, "\n") != 4 {
 			t.Fatalf("%d lines:\n%s", n, text)
 		}
-		for _, secret := range []string{"青柠", "ann", "bob", "call_1", "key_1", `"s1"`} {
+		for _, secret := range []string{"青柠", "ann", "bob", `"call_1"`, `"key_1"`, `"s1"`} {
 			if strings.Contains(text, secret) {
 				t.Errorf("the export has %s:\n%s", secret, text)
 			}

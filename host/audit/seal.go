@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -26,7 +27,7 @@ type Sequencer struct {
 	// each, the second could never seal what the first has begun.
 	MakesKey bool
 
-	testOnlyPage int // records of one step; 0 means state.MaxSealed
+	testOnlyPage int // records of one step, or read at once; 0 means the most
 }
 
 // maxLate bounds how often one Seal finds that somebody else was first: both
@@ -38,22 +39,46 @@ const maxLate = 100
 // is safe to call again after any failure. It fails with StoreFailure if the log
 // in the store is not what was sealed, and with BadValue if the key is not there.
 func (q *Sequencer) Seal(ctx context.Context, tenant host.TenantID) (sealed int, err error) {
+	sealed, _, err = q.sealSteps(ctx, tenant, math.MaxInt)
+	return sealed, err
+}
+
+// sealSteps does so in a number of steps at most, and says whether that was too
+// few.
+func (q *Sequencer) sealSteps(ctx context.Context, tenant host.TenantID, steps int) (sealed int, more bool, err error) {
+	if fresh, err := q.anythingNew(ctx, tenant); err != nil || !fresh {
+		return 0, false, err
+	}
 	upTo, err := q.Store.SettledSeq(ctx, tenant)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	for late := 0; ; {
+	for late := 0; steps > 0; {
 		n, err := q.step(ctx, tenant, upTo)
 		sealed += n
 		switch {
 		case err == nil && n == 0:
-			return sealed, nil
+			return sealed, false, nil
+		case err == nil:
+			steps--
 		case err != nil && host.ProblemOf(err).Code == abi.StoreConflict && late < maxLate:
 			late++
 		case err != nil:
-			return sealed, err
+			return sealed, false, err
 		}
 	}
+	return sealed, true, nil
+}
+
+// anythingNew looks for a record that is not sealed, in two reads of one row: to
+// ask what is settled takes dozens, and most tenants have nothing.
+func (q *Sequencer) anythingNew(ctx context.Context, tenant host.TenantID) (bool, error) {
+	log, _, err := q.Store.LastAuditLog(ctx, tenant)
+	if err != nil {
+		return false, err
+	}
+	_, found, err := q.Store.FirstRecordAfter(ctx, tenant, log.LastSeq)
+	return found, err
 }
 
 // step seals the next page of records up to a seq.
@@ -83,7 +108,10 @@ func (q *Sequencer) step(ctx context.Context, tenant host.TenantID, upTo int64) 
 	if err != nil {
 		return 0, err
 	}
-	return len(records), q.Store.Seal(ctx, state.Sealing{Log: w.log, Was: w.was, Leaves: leaves, Tiles: tiles})
+	if err := q.Store.Seal(ctx, state.Sealing{Log: w.log, Was: w.was, Leaves: leaves, Tiles: tiles}); err != nil {
+		return 0, err
+	}
+	return len(records), nil
 }
 
 func (q *Sequencer) now() time.Time {
@@ -127,6 +155,9 @@ func (q *Sequencer) goOn(ctx context.Context, tenant host.TenantID, log state.Au
 	}
 	if err == nil && tree.N != log.Size {
 		err = errSize
+	}
+	if err == nil && log.Closed { // the one that follows was kept with the closing
+		err = errClosed
 	}
 	if err != nil {
 		return nil, damaged("audit.Seal", w.origin(), err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -233,6 +234,90 @@ func TestASequencerDoesNotBuildOnWhatWasChanged(t *testing.T) {
 	}
 }
 
+// Whoever stops a host, or a store that is away, has not changed the log.
+func TestAStoreThatFailsIsNotTakenForTampering(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.keep(t, 1)
+	r.seal(t, "shop")
+	log, _, err := r.Store.LastAuditLog(t.Context(), "shop")
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, sealing := r.goOn(ctx, "shop", log, true)
+	_, proving := r.paths(ctx, log, []proved{{}})
+	for name, err := range map[string]error{"sealing": sealing, "proving": proving} {
+		if problem := host.ProblemOf(err); problem == nil || strings.Contains(problem.Message, "is not the one that was sealed") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestALastLogThatIsClosedIsDamaged(t *testing.T) {
+	onBoth(t, func(t *testing.T, r room) {
+		r.keep(t, 1)
+		r.seal(t, "shop")
+		r.sql(t, "UPDATE audit_log SET closed = 1")
+		_, rotating := r.Rotate(t.Context(), "shop")
+		r.keep(t, 2)
+		_, sealing := r.Seal(t.Context(), "shop")
+		for name, err := range map[string]error{"rotating": rotating, "sealing": sealing} {
+			if problem := host.ProblemOf(err); problem == nil || problem.Code != abi.StoreFailure || !strings.Contains(problem.Hint, "audit verify") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestWhatSomebodyElseHasSealedIsNotCounted(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.keep(t, 1)
+	late := *r.Sequencer
+	var others int
+	late.Now = func() time.Time { // between what it has read and what it keeps
+		if others == 0 {
+			others = r.seal(t, "shop")
+		}
+		return clock()
+	}
+	if n, err := late.Seal(t.Context(), "shop"); n != 0 || err != nil || others != 2 {
+		t.Errorf("%d are counted, %v, and %d by who was first", n, err, others)
+	}
+}
+
+// A tenant that has nothing new costs two rows: nobody who is keeping records is
+// waited for.
+func TestATenantWithNothingNewIsNotWaitedFor(t *testing.T) {
+	r := roomAt(t, mariadb.Database(t))
+	r.keep(t, 1)
+	r.seal(t, "shop")
+	tx, err := r.raw(t).Begin()
+	must(t, err)
+	defer tx.Rollback()
+	_, err = tx.Exec("UPDATE tenant_slot SET slot = slot WHERE tenant_id = 'shop'")
+	must(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	if n, err := r.Seal(ctx, "shop"); n != 0 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+func TestATenantWithMuchLetsOthersHaveTheirTurn(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.testOnlyPage = 1
+	for n := range turnSteps {
+		r.keep(t, n)
+	}
+	one := &run{q: r.Sequencer, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+	one.seal(t.Context(), "shop")
+	if log, _, err := r.Store.LastAuditLog(t.Context(), "shop"); err != nil || log.Size != turnSteps || !one.again["shop"] {
+		t.Errorf("%d are sealed in one turn, to be looked at again: %v; %v", log.Size, one.again, err)
+	}
+	must(t, one.pass(t.Context()))
+	must(t, one.pass(t.Context()))
+	r.wantWhole(t, 2*turnSteps)
+}
+
 func TestTheKeyStaysInItsFile(t *testing.T) {
 	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
 	key, err := r.Keys.Newest()
@@ -397,19 +482,22 @@ func TestRunSealsWhatComesAndTellsTheLag(t *testing.T) {
 			t.Errorf("lag %+v, %v", lag, err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- r.Run(ctx) }()
+		stopping := *r.Sequencer
+		stopping.Now = func() time.Time { stop(); return clock() } // in the middle of the first step
+		if err := stopping.Run(ctx); err == nil {
+			t.Error("it goes on when it is stopped")
+		}
+		one := &run{q: r.Sequencer, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+		must(t, one.begin(t.Context()))
+		must(t, one.walk(t.Context()))
 		for n := 2; n < 5; n++ {
 			r.keep(t, n)
 			must(t, r.Store.Record(t.Context(), call(host.SessionRef{Tenant: host.TenantID(fmt.Sprint("other", n)), User: "u", Session: "s"}, n)...))
-			for lag.Records = 1; lag.Records > 0; {
-				if lag, err = r.Lag(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+			must(t, one.pass(t.Context()))
+			if lag, err = r.Lag(t.Context()); err != nil || lag.Records > 0 {
+				t.Fatalf("after a pass: %+v, %v", lag, err)
 			}
 		}
-		stop()
-		<-ended
 		if lag.Tenants != 4 || lag.Behind != 0 {
 			t.Errorf("lag %+v", lag)
 		}

@@ -105,7 +105,7 @@ func newQueries(d dialect) queries {
 		putTile:     d.upsert("audit_tile", []string{"tenant_id", "log_no", "tile_level", "tile_no"}, []string{"hashes"}),
 
 		firstAfter:   "SELECT recorded_at" + afterSeq + " ORDER BY seq LIMIT 1",
-		countAfter:   "SELECT COUNT(*)" + afterSeq,
+		countAfter:   "SELECT COUNT(*) FROM (SELECT seq" + afterSeq + " LIMIT ?) AS behind",
 		nextTenant:   "SELECT tenant_id FROM audit_record WHERE tenant_id > ? ORDER BY tenant_id LIMIT 1",
 		tenantsSince: "SELECT tenant_id, seq FROM audit_record WHERE seq > ? ORDER BY seq LIMIT ?",
 		lastOfAll:    "SELECT MAX(seq) FROM audit_record",
