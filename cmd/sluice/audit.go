@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -135,7 +136,7 @@ func (a *auditor) list(ctx context.Context, q *audit.Sequencer, s *selection) er
 			a.print(r)
 			return nil
 		}
-		_, err := fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Seq, when(r.Time), r.Kind, r.Tool, r.Session.Session, r.Call, say.recordInShort(r))
+		_, err := fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Seq, when(r.Time), plain(string(r.Kind)), plain(r.Tool), plain(string(r.Session.Session)), plain(string(r.Call)), say.recordInShort(r))
 		return err
 	}
 	if !a.json {
@@ -276,16 +277,31 @@ func (a *auditor) proofs(ctx context.Context, q *audit.Sequencer, of, since stri
 	return q.Prove(ctx, a.tenant, host.CallID(of), 0)
 }
 
-// writeTo writes to a file of this user's own, or to standard output.
+// writeTo writes to a file of this user's own, or to standard output. A file that
+// is there keeps what it has until all is written, and then has mode 0600 too.
 func (a *auditor) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" {
 		return write(a.stdout)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // such as a pipe
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		path = file
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".sluice-*") // of mode 0600
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	defer os.Remove(f.Name())
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 func erasureFlags(c *cobra.Command, by, why *string) {
