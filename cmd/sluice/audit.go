@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -83,14 +84,10 @@ func (s *selection) register(c *cobra.Command) {
 
 // each gives the records that are wanted, in their order.
 func (s *selection) each(ctx context.Context, store *state.Store, tenant host.TenantID, take func(host.Record) error) error {
-	for _, kind := range s.kinds {
-		s.Kinds = append(s.Kinds, host.RecordKind(kind))
-	}
-	from := time.Time{}
-	if s.since > 0 {
-		from = time.Now().Add(-s.since)
-	}
 	filter := s.RecordFilter
+	for _, kind := range s.kinds {
+		filter.Kinds = append(filter.Kinds, host.RecordKind(kind))
+	}
 	if filter.Call == "" {
 		upTo, err := store.SettledSeq(ctx, tenant)
 		if err != nil || upTo == 0 {
@@ -98,6 +95,28 @@ func (s *selection) each(ctx context.Context, store *state.Store, tenant host.Te
 		}
 		filter.UpToSeq = upTo
 	}
+	from := time.Time{}
+	if s.since > 0 {
+		from = time.Now().Add(-s.since)
+	}
+	if !from.IsZero() && filter.Call == "" {
+		after, err := seqBefore(ctx, store, tenant, filter, from)
+		if err != nil {
+			return err
+		}
+		filter.AfterSeq = after
+	}
+	if s.limit <= 0 {
+		return s.walk(ctx, store, tenant, filter, from, take)
+	}
+	newest, err := s.newest(ctx, store, tenant, filter, from)
+	for i := 0; err == nil && i < len(newest); i++ {
+		err = take(newest[i])
+	}
+	return err
+}
+
+func (s *selection) walk(ctx context.Context, store *state.Store, tenant host.TenantID, filter state.RecordFilter, from time.Time, take func(host.Record) error) error {
 	for {
 		page, err := store.Records(ctx, tenant, filter)
 		if err != nil || len(page) == 0 {
@@ -113,6 +132,49 @@ func (s *selection) each(ctx context.Context, store *state.Store, tenant host.Te
 		}
 		filter.AfterSeq = page[len(page)-1].Seq
 	}
+}
+
+// firstSpan is how many seqs at the end of the log are looked at first; then it is
+// twice as many before them, and so on, since other tenants have seqs in between.
+const firstSpan = 2000
+
+// newest gives the last records of a walk, and reads from the end what that takes.
+func (s *selection) newest(ctx context.Context, store *state.Store, tenant host.TenantID, filter state.RecordFilter, from time.Time) (found []host.Record, err error) {
+	after, span := filter.AfterSeq, int64(firstSpan)
+	if filter.UpToSeq == 0 { // a call's, which are few
+		filter.UpToSeq, span = math.MaxInt64, math.MaxInt64
+	}
+	for len(found) < s.limit && filter.UpToSeq > after && err == nil {
+		filter.AfterSeq = max(after, filter.UpToSeq-span)
+		var part []host.Record
+		err = s.walk(ctx, store, tenant, filter, from, func(r host.Record) error {
+			if part = append(part, r); len(part) > s.limit {
+				part = part[1:]
+			}
+			return nil
+		})
+		found = append(part, found...)
+		filter.UpToSeq, span = filter.AfterSeq, 2*min(span, math.MaxInt64/2)
+	}
+	return found[max(0, len(found)-s.limit):], err
+}
+
+// timeSlack is how far the times of records may be out of their order: the store's
+// clock may have been put back.
+const timeSlack = time.Hour
+
+// seqBefore gives a seq before all records since a time, and not long before.
+func seqBefore(ctx context.Context, store *state.Store, tenant host.TenantID, filter state.RecordFilter, from time.Time) (int64, error) {
+	for span := int64(firstSpan); filter.UpToSeq-span > filter.AfterSeq; span *= 2 {
+		at, found, err := store.FirstRecordAfter(ctx, tenant, filter.UpToSeq-span)
+		if err != nil {
+			return 0, err
+		}
+		if found && at.Before(from.Add(-timeSlack)) {
+			return filter.UpToSeq - span, nil
+		}
+	}
+	return filter.AfterSeq, nil
 }
 
 func (a *auditor) listCommand() *cobra.Command {
@@ -142,20 +204,7 @@ func (a *auditor) list(ctx context.Context, q *audit.Sequencer, s *selection) er
 	if !a.json {
 		fmt.Fprintln(w, "SEQ\tTIME\tKIND\tTOOL\tSESSION\tCALL\t")
 	}
-	if s.limit <= 0 {
-		return errors.Join(s.each(ctx, q.Store, a.tenant, row), w.Flush())
-	}
-	var newest []host.Record
-	err := s.each(ctx, q.Store, a.tenant, func(r host.Record) error {
-		if newest = append(newest, r); len(newest) > s.limit {
-			newest = newest[1:]
-		}
-		return nil
-	})
-	for _, r := range newest {
-		err = errors.Join(err, row(r))
-	}
-	return errors.Join(err, w.Flush())
+	return errors.Join(s.each(ctx, q.Store, a.tenant, row), w.Flush())
 }
 
 func (a *auditor) showCommand() *cobra.Command {

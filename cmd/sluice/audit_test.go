@@ -3,15 +3,18 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/audit/verify"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // Words of a model or of somebody else's file stay words on a terminal.
@@ -61,5 +64,38 @@ func TestAnOutputFileIsWholeOrAsItWas(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(left) != 1 {
 		t.Errorf("beside it there is %v, %v", left, err)
+	}
+}
+
+// The newest records are read from the end of the log, which must not show.
+func TestTheNewestRecordsAreTheEndOfTheList(t *testing.T) {
+	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), state.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var all []host.Record
+	for n := range 3*firstSpan + 500 {
+		tenant := host.TenantID([]string{"shop", "other"}[n/1000%2])
+		all = append(all, host.Record{Session: host.SessionRef{Tenant: tenant, User: "u", Session: "s"}, Kind: host.RecordNotice, Call: host.CallID(fmt.Sprint("call_", n%3)), Tool: fmt.Sprint("t", n%7)})
+	}
+	for page := range slices.Chunk(all, state.MaxRecords) {
+		if err := store.Record(t.Context(), page...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed := func(s selection) (seqs []int64) {
+		if err := s.each(t.Context(), store, "shop", func(r host.Record) error { seqs = append(seqs, r.Seq); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return seqs
+	}
+	for _, s := range []selection{{}, {tool: "t3"}, {RecordFilter: state.RecordFilter{Call: "call_1"}}, {RecordFilter: state.RecordFilter{AfterSeq: 2500}}, {since: time.Hour}, {kinds: []string{"notice"}}, {kinds: []string{"intent"}}} {
+		every := listed(s)
+		for _, s.limit = range []int{1, 10, 400, 2600, len(all)} {
+			if got, want := listed(s), every[max(0, len(every)-s.limit):]; !slices.Equal(got, want) {
+				t.Errorf("%+v: %d records, want %d", s, len(got), len(want))
+			}
+		}
 	}
 }

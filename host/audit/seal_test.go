@@ -474,6 +474,16 @@ func TestARotationThatCannotBeAddsNoKey(t *testing.T) {
 	}
 }
 
+func TestTheLagOfALargeBacklogIsNotCountedToItsEnd(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.sql(t, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		INSERT INTO audit_record (recorded_at, tenant_id, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail)
+		SELECT i, 'shop', 'ann', 's1', '', 'notice', '', '', '', '' FROM n`, state.MaxBehind+10)
+	if lag, err := r.Lag(t.Context()); err != nil || lag.Records != state.MaxBehind || lag.Behind != 1 {
+		t.Errorf("lag %+v, %v", lag, err)
+	}
+}
+
 func TestRunSealsWhatComesAndTellsTheLag(t *testing.T) {
 	onBoth(t, func(t *testing.T, r room) {
 		r.keep(t, 1)
