@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -281,6 +282,29 @@ func TestWhatSomebodyElseHasSealedIsNotCounted(t *testing.T) {
 	}
 	if n, err := late.Seal(t.Context(), "shop"); n != 0 || err != nil || others != 2 {
 		t.Errorf("%d are counted, %v, and %d by who was first", n, err, others)
+	}
+}
+
+func TestAConflictThatLastsIsLogged(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	for n := range maxLate {
+		r.keep(t, n)
+	}
+	other := *r.Sequencer
+	other.testOnlyPage = 1
+	var said strings.Builder
+	late := other
+	late.Log = slog.New(slog.NewTextHandler(&said, nil))
+	late.Now = func() time.Time { // somebody else is first each time
+		if _, _, err := other.sealSteps(t.Context(), "shop", 1); err != nil {
+			t.Error(err)
+		}
+		return clock()
+	}
+	one := &run{q: &late, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+	one.seal(t.Context(), "shop")
+	if !one.again["shop"] || !strings.Contains(said.String(), "tenant=shop") {
+		t.Errorf("it is looked at again: %v; it said %q", one.again, &said)
 	}
 }
 
