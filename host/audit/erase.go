@@ -56,8 +56,9 @@ func (r EraseRequest) Valid() error {
 // seq, time, kind and release stay, and every proof. What is not sealed yet is
 // sealed before. It gives how many were erased, and is safe to call again: what is
 // erased is left out. A record that was put among the sealed ones keeps its payload,
-// and is told as StoreFailure when all others are erased. Who reads the store's files, or a copy of them, may find
-// what was erased there until the database has written over it.
+// and is told as StoreFailure when all others are erased. Who reads the store's
+// files, or a copy of them, may find what was erased there until the database has
+// written over it.
 func (q *Sequencer) Erase(ctx context.Context, req EraseRequest) (erased int, err error) {
 	if err := req.Valid(); err != nil {
 		return 0, err
