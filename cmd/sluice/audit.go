@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,18 +31,13 @@ type auditor struct {
 	locale string
 }
 
-// sequencer gives what seals and proves the records of a store.
-func (p *program) sequencer(store *state.Store) *audit.Sequencer {
-	return &audit.Sequencer{Store: store, Keys: audit.KeyFile(cmp.Or(p.auditKey, filepath.Join(p.home, "audit", "key")))}
-}
-
 func (p *program) auditCommand() *cobra.Command {
 	a := &auditor{program: p}
 	c := &cobra.Command{
 		Use: "audit", Short: "See what was done, prove it, and check that nothing was changed",
 		Long: `Every call leaves records in the store, in the transaction of what it did. While a host serves, they are
-sealed within a second: hashed into a tree of which only the host can sign the root. Whoever keeps a
-checkpoint elsewhere can show later that no record was changed, removed, added or put elsewhere.`,
+sealed soon after, as a rule within a second; sluice jobs tells how far it is behind. Sealed is hashed into
+a tree of which only the host can sign the root. Whoever keeps a checkpoint elsewhere can show later that no record was changed, removed, added or put elsewhere.`,
 		Example: `  sluice audit list --since 24h --kind refusal
   sluice audit show call_0006…
   sluice audit checkpoint > kept.txt
@@ -88,14 +84,10 @@ func (s *selection) register(c *cobra.Command) {
 
 // each gives the records that are wanted, in their order.
 func (s *selection) each(ctx context.Context, store *state.Store, tenant host.TenantID, take func(host.Record) error) error {
-	for _, kind := range s.kinds {
-		s.Kinds = append(s.Kinds, host.RecordKind(kind))
-	}
-	from := time.Time{}
-	if s.since > 0 {
-		from = time.Now().Add(-s.since)
-	}
 	filter := s.RecordFilter
+	for _, kind := range s.kinds {
+		filter.Kinds = append(filter.Kinds, host.RecordKind(kind))
+	}
 	if filter.Call == "" {
 		upTo, err := store.SettledSeq(ctx, tenant)
 		if err != nil || upTo == 0 {
@@ -103,6 +95,28 @@ func (s *selection) each(ctx context.Context, store *state.Store, tenant host.Te
 		}
 		filter.UpToSeq = upTo
 	}
+	from := time.Time{}
+	if s.since > 0 {
+		from = time.Now().Add(-s.since)
+	}
+	if !from.IsZero() && filter.Call == "" {
+		after, err := seqBefore(ctx, store, tenant, filter, from)
+		if err != nil {
+			return err
+		}
+		filter.AfterSeq = after
+	}
+	if s.limit <= 0 {
+		return s.walk(ctx, store, tenant, filter, from, take)
+	}
+	newest, err := s.newest(ctx, store, tenant, filter, from)
+	for i := 0; err == nil && i < len(newest); i++ {
+		err = take(newest[i])
+	}
+	return err
+}
+
+func (s *selection) walk(ctx context.Context, store *state.Store, tenant host.TenantID, filter state.RecordFilter, from time.Time, take func(host.Record) error) error {
 	for {
 		page, err := store.Records(ctx, tenant, filter)
 		if err != nil || len(page) == 0 {
@@ -118,6 +132,49 @@ func (s *selection) each(ctx context.Context, store *state.Store, tenant host.Te
 		}
 		filter.AfterSeq = page[len(page)-1].Seq
 	}
+}
+
+// firstSpan is how many seqs at the end of the log are looked at first; then it is
+// twice as many before them, and so on, since other tenants have seqs in between.
+const firstSpan = 2000
+
+// newest gives the last records of a walk, and reads from the end what that takes.
+func (s *selection) newest(ctx context.Context, store *state.Store, tenant host.TenantID, filter state.RecordFilter, from time.Time) (found []host.Record, err error) {
+	after, span := filter.AfterSeq, int64(firstSpan)
+	if filter.UpToSeq == 0 { // a call's, which are few
+		filter.UpToSeq, span = math.MaxInt64, math.MaxInt64
+	}
+	for len(found) < s.limit && filter.UpToSeq > after && err == nil {
+		filter.AfterSeq = max(after, filter.UpToSeq-span)
+		var part []host.Record
+		err = s.walk(ctx, store, tenant, filter, from, func(r host.Record) error {
+			if part = append(part, r); len(part) > s.limit {
+				part = part[1:]
+			}
+			return nil
+		})
+		found = append(part, found...)
+		filter.UpToSeq, span = filter.AfterSeq, 2*min(span, math.MaxInt64/2)
+	}
+	return found[max(0, len(found)-s.limit):], err
+}
+
+// timeSlack is how far the times of records may be out of their order: the store's
+// clock may have been put back.
+const timeSlack = time.Hour
+
+// seqBefore gives a seq before all records since a time, and not long before.
+func seqBefore(ctx context.Context, store *state.Store, tenant host.TenantID, filter state.RecordFilter, from time.Time) (int64, error) {
+	for span := int64(firstSpan); filter.UpToSeq-span > filter.AfterSeq; span *= 2 {
+		at, found, err := store.FirstRecordAfter(ctx, tenant, filter.UpToSeq-span)
+		if err != nil {
+			return 0, err
+		}
+		if found && at.Before(from.Add(-timeSlack)) {
+			return filter.UpToSeq - span, nil
+		}
+	}
+	return filter.AfterSeq, nil
 }
 
 func (a *auditor) listCommand() *cobra.Command {
@@ -141,26 +198,13 @@ func (a *auditor) list(ctx context.Context, q *audit.Sequencer, s *selection) er
 			a.print(r)
 			return nil
 		}
-		_, err := fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Seq, when(r.Time), r.Kind, r.Tool, r.Session.Session, r.Call, say.recordInShort(r))
+		_, err := fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Seq, when(r.Time), plain(string(r.Kind)), plain(r.Tool), plain(string(r.Session.Session)), plain(string(r.Call)), say.recordInShort(r))
 		return err
 	}
 	if !a.json {
 		fmt.Fprintln(w, "SEQ\tTIME\tKIND\tTOOL\tSESSION\tCALL\t")
 	}
-	if s.limit <= 0 {
-		return errors.Join(s.each(ctx, q.Store, a.tenant, row), w.Flush())
-	}
-	var newest []host.Record
-	err := s.each(ctx, q.Store, a.tenant, func(r host.Record) error {
-		if newest = append(newest, r); len(newest) > s.limit {
-			newest = newest[1:]
-		}
-		return nil
-	})
-	for _, r := range newest {
-		err = errors.Join(err, row(r))
-	}
-	return errors.Join(err, w.Flush())
+	return errors.Join(s.each(ctx, q.Store, a.tenant, row), w.Flush())
 }
 
 func (a *auditor) showCommand() *cobra.Command {
@@ -282,16 +326,31 @@ func (a *auditor) proofs(ctx context.Context, q *audit.Sequencer, of, since stri
 	return q.Prove(ctx, a.tenant, host.CallID(of), 0)
 }
 
-// writeTo writes to a file of this user's own, or to standard output.
+// writeTo writes to a file of this user's own, or to standard output. A file that
+// is there keeps what it has until all is written, and then has mode 0600 too.
 func (a *auditor) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" {
 		return write(a.stdout)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // such as a pipe
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		path = file
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".sluice-*") // of mode 0600
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	defer os.Remove(f.Name())
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 func erasureFlags(c *cobra.Command, by, why *string) {
@@ -337,15 +396,11 @@ do not share the file need the new one before they can seal again.`,
 		Example: "  sluice audit rotate --new-key",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.onLog(c.Context(), func(q *audit.Sequencer) error {
+				rotate := q.Rotate
 				if newKey {
-					if _, err := q.Keys.Newest(); err != nil { // that of the log, if there was none
-						return err
-					}
-					if _, err := q.Keys.Add(); err != nil {
-						return err
-					}
+					rotate = q.RotateToNewKey
 				}
-				log, err := q.Rotate(c.Context(), a.tenant)
+				log, err := rotate(c.Context(), a.tenant)
 				if err == nil {
 					fmt.Fprintf(a.stderr, "log %d of %s has begun, signed with %s\n", log.No, a.tenant, log.Key)
 				}

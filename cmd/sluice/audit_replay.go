@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -165,12 +166,7 @@ func (r *replays) tellRun(s speaker, run dispatch.ReplayedRun) {
 
 // shown gives text that a guest wrote on one line.
 func shown(text []byte) string {
-	line := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(string(text), "�"))
+	line := plain(string(text))
 	if len(line) <= shownBytes {
 		return line
 	}
@@ -179,6 +175,17 @@ func shown(text []byte) string {
 		end--
 	}
 	return line[:end] + "…"
+}
+
+// plain takes from a text what a terminal does not show but obeys: a record's
+// words could move the cursor and forge other records.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "�"))
 }
 
 func (r *replays) tellCounts() {

@@ -26,7 +26,7 @@ func (s speaker) kind(kind host.RecordKind) string {
 	}
 	name, ok := names[kind]
 	if !ok {
-		return string(kind)
+		return plain(string(kind))
 	}
 	return s.pick("%s", "%s", name[map[bool]int{true: 1}[s.zh]])
 }
@@ -85,12 +85,12 @@ func (s speaker) recordInShort(r host.Record) string {
 		}
 	}
 	text := []rune(strings.Join(strings.Fields(strings.Join(parts, " ")), " "))
-	return string(text[:min(len(text), shortText)])
+	return plain(string(text[:min(len(text), shortText)]))
 }
 
 func (s speaker) callHead(r host.Record) string {
 	return s.pick("call %s: %s of %s\nsession %s of user %s, begun %s\n", "调用 %s：%s（%s）\n会话 %s，用户 %s，开始于 %s\n",
-		r.Call, r.Tool, cmp.Or(r.Release, "?"), r.Session.Session, r.Session.User, when(r.Time))
+		plain(string(r.Call)), plain(r.Tool), plain(cmp.Or(r.Release, "?")), plain(string(r.Session.Session)), plain(string(r.Session.User)), when(r.Time))
 }
 
 // recordAtLength is one step of a call's timeline.
@@ -99,12 +99,16 @@ func (s speaker) recordAtLength(r host.Record, after time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%6d  +%-9s %s", r.Seq, after.Round(time.Millisecond), s.kind(r.Kind))
 	if d.Status != "" {
-		fmt.Fprintf(&b, ": %s", d.Status)
+		fmt.Fprintf(&b, ": %s", plain(string(d.Status)))
 	}
 	b.WriteByte('\n')
 	line := func(en, zh string, value any, there bool) {
 		if there {
-			text := strings.ReplaceAll(fmt.Sprint(value), "\n", "\n                    ")
+			lines := strings.Split(fmt.Sprint(value), "\n")
+			for i := range lines {
+				lines[i] = plain(lines[i])
+			}
+			text := strings.Join(lines, "\n                    ")
 			fmt.Fprintf(&b, "                  %s %s\n", s.pick("%s", "%s", map[bool]string{false: en, true: zh}[s.zh]), text)
 		}
 	}
@@ -172,7 +176,7 @@ func (s speaker) release(r host.Record, d recordDetail) string {
 func (s speaker) report(r verify.Report) string {
 	var b strings.Builder
 	for _, l := range r.Logs {
-		b.WriteString(s.pick("%s: %d entries, signed %s with %s\n", "%s：%d 条，签署于 %s，密钥 %s\n", l.Origin, l.Size, when(l.Time), l.Key))
+		b.WriteString(s.pick("%s: %d entries, signed %s with %s\n", "%s：%d 条，签署于 %s，密钥 %s\n", plain(l.Origin), l.Size, when(l.Time), plain(l.Key)))
 	}
 	if f := r.Finding; f != nil {
 		b.WriteString(s.fault(f))
@@ -188,7 +192,7 @@ func (s speaker) report(r verify.Report) string {
 // fault tells what is wrong; the verifier itself speaks English.
 func (s speaker) fault(f *verify.Finding) string {
 	if !s.zh {
-		return fmt.Sprintf("WRONG (%s): %s\n", f.What, f.Message)
+		return fmt.Sprintf("WRONG (%s): %s\n", f.What, plain(f.Message))
 	}
 	what := map[string]string{
 		verify.Changed: "记录被改动", verify.Removed: "记录或其内容被移除", verify.Reordered: "记录被调换顺序", verify.Added: "出现未封存的记录",
@@ -201,16 +205,16 @@ func (s speaker) fault(f *verify.Finding) string {
 	if f.Seq > 0 {
 		at += fmt.Sprintf("，记录 %d", f.Seq)
 	}
-	return fmt.Sprintf("不通过（%s）：%s。%s\n", cmp.Or(what, f.What), at, f.Message)
+	return fmt.Sprintf("不通过（%s）：%s。%s\n", cmp.Or(what, f.What), at, plain(f.Message))
 }
 
 func (s speaker) proof(r verify.ProofReport) string {
 	var b strings.Builder
 	for _, seq := range r.Records {
-		b.WriteString(s.pick("record %d is in %s of %d entries, signed %s\n", "记录 %d 在 %s 中（共 %d 条，签署于 %s）\n", seq, r.Log.Origin, r.Log.Size, when(r.Log.Time)))
+		b.WriteString(s.pick("record %d is in %s of %d entries, signed %s\n", "记录 %d 在 %s 中（共 %d 条，签署于 %s）\n", seq, plain(r.Log.Origin), r.Log.Size, when(r.Log.Time)))
 	}
 	if r.Earlier != nil {
-		b.WriteString(s.pick("%s with %d entries goes on from what it was with %d\n", "%s 的 %d 条延续自当时的 %d 条\n", r.Log.Origin, r.Log.Size, r.Earlier.Size))
+		b.WriteString(s.pick("%s with %d entries goes on from what it was with %d\n", "%s 的 %d 条延续自当时的 %d 条\n", plain(r.Log.Origin), r.Log.Size, r.Earlier.Size))
 	}
 	if !r.Trusted {
 		b.WriteString(s.pick("no key was named: that it is the host's own log is not shown\n", "未指定密钥：不能证明这是该主机的日志\n"))

@@ -102,7 +102,11 @@ func (a *auditor) verifyOnce(ctx context.Context, q *audit.Sequencer, opts verif
 	if _, err := q.Seal(ctx, a.tenant); err != nil {
 		fmt.Fprintf(a.stderr, "sluice: what is not sealed yet stays so: %v\n", err)
 	}
-	dir, err := os.MkdirTemp("", "sluice-audit-")
+	// In the home, which is this user's own: what is published is not masked.
+	if err := os.MkdirAll(a.home, 0o700); err != nil {
+		return report, err
+	}
+	dir, err := os.MkdirTemp(a.home, "audit-verify-")
 	if err != nil {
 		return report, err
 	}
@@ -144,7 +148,7 @@ func (a *auditor) verifyProofs(path string, keys []string) error {
 			if a.json {
 				a.print(map[string]any{"wrong": err.Error()})
 			} else {
-				fmt.Fprint(a.stdout, say.pick("WRONG: %v\n", "不通过：%v\n", err))
+				fmt.Fprint(a.stdout, say.pick("WRONG: %s\n", "不通过：%s\n", plain(err.Error())))
 			}
 			return errRefused
 		}

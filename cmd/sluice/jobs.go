@@ -68,8 +68,13 @@ func (p *program) listJobs(ctx context.Context, h *hall) error {
 	if err != nil {
 		return err
 	}
+	lag, err := p.sequencer(h.store).Lag(ctx)
+	if err != nil {
+		return err
+	}
 	if p.json {
 		p.print(list)
+		p.print(map[string]audit.Lag{"audit": lag})
 		return nil
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
@@ -78,10 +83,6 @@ func (p *program) listJobs(ctx context.Context, h *hall) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.Name, whenever(j.EndedAt), whenever(j.NextAt), j.Holder, j.Failure)
 	}
 	if err := w.Flush(); err != nil {
-		return err
-	}
-	lag, err := p.sequencer(h.store).Lag(ctx)
-	if err != nil {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "\naudit: %d records of %d tenants are not sealed; the oldest is from %s\n", lag.Records, lag.Behind, whenever(lag.Oldest))

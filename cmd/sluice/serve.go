@@ -71,8 +71,10 @@ func (p *program) serve(ctx context.Context, listen string) (err error) {
 		return err
 	}
 	defer quiet()
-	q := p.sequencer(h.store)
-	q.Log = log
+	q, err := p.sealer(ctx, h.store, log)
+	if err != nil {
+		return err
+	}
 	endJobs, err := startJobs(ctx, h, q, log)
 	if err != nil {
 		return err

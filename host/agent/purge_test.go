@@ -16,7 +16,7 @@ func TestAPurgeWithItsRecordsLeavesNothingOfTheSessionButTheProof(t *testing.T) 
 	h := newHouse(t, answers(calls(`order {"item":"pen","count":2}`), says("done")))
 	h.mustTurn("1", "order 2 pens")
 	dir := t.TempDir()
-	log := &audit.Sequencer{Store: h.agent.Store, Keys: audit.KeyFile(filepath.Join(dir, "key"))}
+	log := &audit.Sequencer{Store: h.agent.Store, Keys: audit.KeyFile(filepath.Join(dir, "key")), MakesKey: true}
 	n, err := h.agent.PurgeWithRecords(t.Context(), log, audit.EraseRequest{Of: session.Ref, By: "privacy", Why: "request 17"})
 	if err != nil || n < 2 {
 		t.Fatalf("%d records were erased, %v", n, err)

@@ -13,7 +13,10 @@ import (
 	"github.com/sluicehq/sluice/host"
 )
 
-var errSize = errors.New("its size is not that of its checkpoint")
+var (
+	errSize   = errors.New("its size is not that of its checkpoint")
+	errClosed = errors.New("it is closed, and the log that follows is not there")
+)
 
 // sign gives the checkpoint of a log: its origin, the size and the root of its
 // tree and the time, signed.
@@ -46,8 +49,13 @@ func openCheckpoint(signed []byte, key string, origin string) (tlog.Tree, error)
 	return tree, err
 }
 
-// damaged says that the log in the store is not what was sealed.
+// damaged says that the log in the store is not what was sealed. A failure of the
+// store's while it was read shows nothing of the kind, and is told as it is.
 func damaged(op, origin string, cause error) error {
+	var failed *host.Error
+	if errors.As(cause, &failed) {
+		return cause
+	}
 	return host.Fail(op, abi.NewProblem(abi.StoreFailure, "the audit log %s in the store is not the one that was sealed", origin).
 		WithHint("stop, keep the store as it is, and look with sluice audit verify"), cause)
 }

@@ -37,7 +37,9 @@
 //
 // # Life of a log
 //
-//  1. The first record of a tenant makes it, with the key that the host has.
+//  1. The first record of a tenant makes it, with the newest key of the host's file.
+//     A file is made only by who alone seals the store: where hosts share one, all
+//     must have the same, and CheckKeys tells one that has another before it serves.
 //  2. Rotate ends it with an entry that names the next log and its key, and begins
 //     that one with an entry that names the old one's last checkpoint, in one
 //     transaction. Its tree never grows again.

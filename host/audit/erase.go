@@ -55,67 +55,89 @@ func (r EraseRequest) Valid() error {
 // the salts of their digests, so that nobody can find out any more what they were;
 // seq, time, kind and release stay, and every proof. What is not sealed yet is
 // sealed before. It gives how many were erased, and is safe to call again: what is
-// erased is left out. Who reads the store's files, or a copy of them, may find
-// what was erased there until the database has written over it.
+// erased is left out. A record that was put among the sealed ones keeps its payload,
+// and is told as StoreFailure when all others are erased. Who reads the store's
+// files, or a copy of them, may find what was erased there until the database has
+// written over it.
 func (q *Sequencer) Erase(ctx context.Context, req EraseRequest) (erased int, err error) {
 	if err := req.Valid(); err != nil {
 		return 0, err
 	}
+	var stray int64
 	for after := int64(0); ; {
 		if _, err := q.Seal(ctx, req.Of.Tenant); err != nil {
 			return erased, err
 		}
+		log, _, err := q.Store.LastAuditLog(ctx, req.Of.Tenant)
+		if err != nil {
+			return erased, err
+		}
 		records, err := q.Store.Records(ctx, req.Of.Tenant, state.RecordFilter{Session: req.Of, AfterSeq: after, Limit: erasePage})
+		if err == nil && len(records) == 0 && stray > 0 {
+			err = damaged("audit.Erase", originOf(req.Of.Tenant, log.No), fmt.Errorf("record %d was never sealed, and stands among those that were", stray))
+		}
 		if err != nil || len(records) == 0 {
 			return erased, err
 		}
-		n, err := q.erase(ctx, req, records)
-		if erased += n; err != nil {
+		done, err := q.erase(ctx, req, records, log.LastSeq)
+		if erased += done.erased; err != nil {
 			return erased, err
 		}
-		if n > 0 {
-			after = records[n-1].Seq
-		}
+		after, stray = max(after, done.last), max(stray, done.stray)
 	}
 }
 
-// erase erases as many records from the first on as are sealed.
-func (q *Sequencer) erase(ctx context.Context, req EraseRequest, records []host.Record) (int, error) {
+// An erasedPage is what became of a page of records.
+type erasedPage struct {
+	erased int
+	last   int64 // seq up to which they are done
+	stray  int64 // seq of one that was not sealed when it should have been
+}
+
+// erase erases as many records from the first on as are sealed. What has no leaf
+// up to sealed, the last seq that was sealed before they were read, never gets one.
+func (q *Sequencer) erase(ctx context.Context, req EraseRequest, records []host.Record, sealed int64) (page erasedPage, err error) {
 	said := erasure{By: req.By, Why: req.Why, At: q.now().UTC()}
 	note, err := json.Marshal(map[string]any{"erased": said})
 	if err != nil {
-		return 0, err
+		return page, err
 	}
 	rows := map[int64][]byte{}
 	leaves := leafReader{q: q, tenant: req.Of.Tenant, tiles: map[int64]*tiles{}}
 	for _, r := range records {
 		leaf, err := leaves.of(ctx, r.Seq)
 		if err != nil {
-			return 0, err
+			return page, err
 		}
-		if leaf.Secret == nil {
+		if leaf.Secret == nil && r.Seq > sealed {
 			break // came after the sealing
+		}
+		page.last = r.Seq
+		if leaf.Secret == nil {
+			page.stray = r.Seq
+			continue
 		}
 		digest := privateDigest(leaf.Secret, r)
 		if err := leaves.check(ctx, leaf, entryHash(r, digest)); err != nil {
-			return 0, err
+			return page, err
 		}
 		rows[r.Seq] = digest
 		said.Entries = addToSpans(said.Entries, leaf)
 	}
 	if len(rows) == 0 {
-		return 0, nil
+		return page, nil
 	}
 	detail, err := json.Marshal(said)
 	if err != nil {
-		return 0, err
+		return page, err
 	}
 	record := host.Record{Session: host.SessionRef{Tenant: req.Of.Tenant}, Kind: host.RecordErasure, Detail: detail}
 	if err := q.Store.EraseRecords(ctx, state.Erasure{Record: record, Note: note, Rows: rows}); err != nil {
-		return 0, err
+		return page, err
 	}
+	page.erased = len(rows)
 	_, err = q.Seal(ctx, req.Of.Tenant) // an erasure that is not sealed looks like a loss
-	return len(rows), err
+	return page, err
 }
 
 func addToSpans(spans []span, leaf state.AuditLeaf) []span {
@@ -147,7 +169,7 @@ func (l *leafReader) hash(ctx context.Context, log, index int64) (hash tlog.Hash
 	if l.tiles[log] == nil {
 		l.tiles[log] = tilesOf(ctx, l.q.Store, l.tenant, log)
 	}
-	hashes, err := l.tiles[log].read(0, index/tileWidth)
+	hashes, err := l.tiles[log].read(0, index/tileWidth, int(index%tileWidth)+1)
 	if at := int(index%tileWidth) * tlog.HashSize; err == nil && len(hashes) >= at+tlog.HashSize {
 		copy(hash[:], hashes[at:])
 	}

@@ -156,6 +156,45 @@ func TestAPayloadThatIsGoneWithoutARecordIsFound(t *testing.T) {
 	})
 }
 
+// A record that somebody put among the sealed ones has no leaf, and never gets one.
+func TestAnErasurePassesByWhatWasNeverSealed(t *testing.T) {
+	onBoth(t, func(t *testing.T, r room) {
+		r.keep(t, 1, 2)
+		r.seal(t, "shop")
+		r.sql(t, "DELETE FROM audit_leaf WHERE seq = 1")
+		n, err := r.Erase(t.Context(), EraseRequest{Of: ann, By: "x"})
+		if problem := host.ProblemOf(err); n != 3 || problem == nil || problem.Code != abi.StoreFailure || !strings.Contains(fmt.Sprint(err), "record 1 was never sealed") {
+			t.Errorf("%d were erased, %v", n, err)
+		}
+	})
+}
+
+// The page of leaves that a publication has read is older than an erasure that
+// comes before its next records.
+func TestWhatIsErasedDuringAPublicationIsPublishedAsErased(t *testing.T) {
+	onBoth(t, func(t *testing.T, r room) {
+		r.keep(t, 1, 2)
+		r.seal(t, "shop")
+		logs, err := r.allLogs(t.Context(), "shop")
+		must(t, err)
+		q := *r.Sequencer
+		q.testOnlyPage = 2
+		dir := t.TempDir()
+		p := &publisher{q: &q, ctx: t.Context(), tenant: "shop", dir: dir, logs: logs}
+		must(t, p.open())
+		after, err := p.page(0, 4)
+		must(t, err)
+		r.erase(t, ann)
+		_, err = p.page(after, 4)
+		must(t, err)
+		must(t, p.close())
+		// Only the erasure's own record is not there yet.
+		if f := verified(t, dir, verify.Options{}).Finding; f == nil || f.What != verify.Removed || !f.Pending {
+			t.Errorf("found %+v", f)
+		}
+	})
+}
+
 func TestErasedRecordsOfAStoreThatFailsInBetweenAreAllOrNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, r room) {
 		r.keep(t, 1, 2)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,13 +42,21 @@ func (k *Key) String() string { return k.public }
 func (k *Key) GoString() string { return k.public }
 
 // A KeyFile is the path of the file that signing keys are kept in, of mode 0600,
-// one on each line. The first one signs logs that begin; the others are for those
-// that have begun with them.
+// one on each line; or of a link to it, as secrets are mounted. The first one signs
+// logs that begin; the others are for those that have begun with them.
 type KeyFile string
 
-// Newest gives the key for logs that begin. A file that is not there is made,
-// with a new key. It fails with BadValue if others can read the file, or it
-// holds anything else.
+// Existing gives the key for logs that begin. It fails with BadValue if there is
+// no file, others can read it, or it holds anything else.
+func (f KeyFile) Existing() (*Key, error) {
+	keys, err := f.read()
+	if err != nil {
+		return nil, f.fail(err)
+	}
+	return keys[0], nil
+}
+
+// Newest does the same, and makes the file with a new key if it is not there.
 func (f KeyFile) Newest() (*Key, error) {
 	keys, err := f.read()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,9 +101,23 @@ func (f KeyFile) Publics() (all []string, err error) {
 	return all, nil
 }
 
-// Add puts a new key in front of the file's others. It is for one caller at a
-// time.
+// Add puts a new key in front of the file's others. Of several callers at once one
+// does it, and the others fail with Busy: each would write the file without the
+// others' keys. A link is followed, and stays.
 func (f KeyFile) Add() (*Key, error) {
+	if name, err := filepath.EvalSymlinks(string(f)); err == nil {
+		f = KeyFile(name)
+	}
+	lock, err := os.OpenFile(string(f)+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, host.Fail("audit.KeyFile", abi.NewProblem(abi.Busy, "somebody else is changing the audit log's keys in %s", string(f)).
+			WithHint("try again; if nobody is at it, remove %s.lock, which a process left that was killed", string(f)), err)
+	}
+	if err != nil {
+		return nil, f.fail(err)
+	}
+	defer os.Remove(lock.Name())
+	defer lock.Close()
 	keys, err := f.read()
 	if err == nil && len(keys) == maxKeys {
 		err = fmt.Errorf("it has %d keys, and takes no more", len(keys))
@@ -109,19 +132,28 @@ func (f KeyFile) Add() (*Key, error) {
 }
 
 func (f KeyFile) fail(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return host.Fail("audit.KeyFile", abi.NewProblem(abi.BadValue, "there is no file %s with the audit log's keys", string(f)).
+			WithHint("name the file that the serving hosts have with --audit-key; for a new store, make it once with sluice audit key and give every host the same"), err)
+	}
 	return host.Fail("audit.KeyFile", abi.NewProblem(abi.BadValue, "the audit log's keys in %s cannot be used", string(f)).
 		WithHint("it must be a file of this user's own, of mode 0600, with a key on each line"), err)
 }
 
 func (f KeyFile) read() (keys []*Key, err error) {
-	info, err := os.Lstat(string(f))
+	file, err := os.Open(string(f))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || info.Size() > maxKeyBytes {
 		return nil, fmt.Errorf("it has mode %s and %d bytes", info.Mode(), info.Size())
 	}
-	text, err := os.ReadFile(string(f))
+	text, err := io.ReadAll(io.LimitReader(file, maxKeyBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +171,8 @@ func (f KeyFile) read() (keys []*Key, err error) {
 }
 
 // write writes a new key before the others. The file is whole or not there: it
-// gets its name when it is on the disk.
+// gets its name when it is on the disk, and the name is on the disk too before
+// anything is signed: what a lost key has signed, nobody can go on from.
 func (f KeyFile) write(others []*Key, give func(temp, name string) error) error {
 	text, _, err := note.GenerateKey(rand.Reader, host.NewID("sluice.audit-"))
 	if err != nil {
@@ -160,7 +193,14 @@ func (f KeyFile) write(others []*Key, give func(temp, name string) error) error 
 	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	return give(temp.Name(), string(f))
+	if err := give(temp.Name(), string(f)); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(string(f)))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // keyOf makes a key of its private text: "PRIVATE+KEY+name+hash+base64" of an

@@ -48,7 +48,7 @@ func onBoth(t *testing.T, test func(t *testing.T, r room)) {
 func roomAt(t testing.TB, dsn string) room {
 	t.Helper()
 	home := t.TempDir()
-	return room{&Sequencer{Store: storeAt(t, dsn), Keys: KeyFile(filepath.Join(home, "audit", "key")), Log: slog.New(slog.DiscardHandler), Now: clock}, dsn, home}
+	return room{&Sequencer{Store: storeAt(t, dsn), Keys: KeyFile(filepath.Join(home, "audit", "key")), Log: slog.New(slog.DiscardHandler), Now: clock, MakesKey: true}, dsn, home}
 }
 
 func storeAt(t testing.TB, dsn string) *state.Store {

@@ -28,8 +28,8 @@ type mask struct {
 
 // maskBy gives a document without what its schema marks with "x-sensitive":
 // true, wherever in it that stands: nested, in arrays, behind $ref and in
-// alternatives, of which any counts. What no schema describes is masked too,
-// and all of it where the schema or the document cannot be read.
+// alternatives, of which any counts. What no schema describes is masked too, with
+// the names of members that no "properties" has, and all of it where the schema or the document cannot be read.
 func maskBy(schema, document json.RawMessage) any {
 	var root, value any
 	if json.Unmarshal(schema, &root) != nil || unmarshalExactly(document, &value) != nil {
@@ -56,6 +56,10 @@ func (m *mask) value(schemas []any, value any, depth int) any {
 	case map[string]any:
 		masked := make(map[string]any, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if !namesMember(all, name) { // it may be somebody's: one member stands for all such
+				masked[Masked] = Masked
+				continue
+			}
 			masked[name] = m.value(membersOf(all, name), v[name], depth+1)
 		}
 		return masked
@@ -112,6 +116,12 @@ func (m *mask) all(schemas []any) (found []map[string]any, ok bool) {
 		for _, name := range slices.Sorted(maps.Keys(dependent)) {
 			schemas = append(schemas, dependent[name])
 		}
+		dependencies, _ := s["dependencies"].(map[string]any) // of draft 7: a schema, or names
+		for _, name := range slices.Sorted(maps.Keys(dependencies)) {
+			if _, names := dependencies[name].([]any); !names {
+				schemas = append(schemas, dependencies[name])
+			}
+		}
 	}
 	return found, true
 }
@@ -152,6 +162,15 @@ func unmarshalExactly(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	return d.Decode(into)
+}
+
+// namesMember reports whether a schema itself has a member's name.
+func namesMember(all []map[string]any, name string) bool {
+	return slices.ContainsFunc(all, func(s map[string]any) bool {
+		properties, _ := s["properties"].(map[string]any)
+		_, named := properties[name]
+		return named
+	})
 }
 
 // membersOf gives the schemas of an object's member.

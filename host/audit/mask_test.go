@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,9 +30,12 @@ func TestWhatASchemaMarksIsMaskedWhereverItStands(t *testing.T) {
 		{"in one alternative of several", `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number","x-sensitive":true}]}}}`, `{"a":"x"}`, `{"a":"[masked]"}`},
 		{"in then", `{"properties":{"a":{"type":"string"}},"if":{},"then":{"properties":{"a":{"x-sensitive":true}}}}`, `{"a":"x"}`, `{"a":"[masked]"}`},
 		{"in allOf behind a reference", `{"allOf":[{"$ref":"#/$defs/p"}],"properties":{"a":{"type":"string"}},"$defs":{"p":{"properties":{"a":{"x-sensitive":true}}}}}`, `{"a":"x"}`, `{"a":"[masked]"}`},
-		{"by a pattern", `{"patternProperties":{"^s_":{"x-sensitive":true}},"additionalProperties":{"type":"string"}}`, `{"s_a":"x","b":"y"}`, `{"b":"y","s_a":"[masked]"}`},
-		{"other members", `{"properties":{"a":{"type":"string"}},"additionalProperties":{"x-sensitive":true}}`, `{"a":"x","b":"y"}`, `{"a":"x","b":"[masked]"}`},
-		{"what nothing describes", `{"properties":{"a":{"type":"string"}}}`, `{"a":"x","b":"y","c":{"d":1}}`, `{"a":"x","b":"[masked]","c":{"d":"[masked]"}}`},
+		{"by a pattern", `{"patternProperties":{"^s_":{"x-sensitive":true}},"additionalProperties":{"type":"string"}}`, `{"s_a":"x","b":"y"}`, `{"[masked]":"[masked]"}`},
+		{"a named member by a pattern", `{"properties":{"s_a":{"type":"string"}},"patternProperties":{"^s_":{"x-sensitive":true}}}`, `{"s_a":"x"}`, `{"s_a":"[masked]"}`},
+		{"names that are marked", `{"propertyNames":{"x-sensitive":true},"additionalProperties":{"type":"number"}}`, `{"ann@example.org":1,"bob@example.org":2}`, `{"[masked]":"[masked]"}`},
+		{"in dependencies", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"dependencies":{"b":{"properties":{"a":{"x-sensitive":true}}},"a":["b"]}}`, `{"a":"x","b":"y"}`, `{"a":"[masked]","b":"y"}`},
+		{"other members", `{"properties":{"a":{"type":"string"}},"additionalProperties":{"x-sensitive":true}}`, `{"a":"x","b":"y"}`, `{"[masked]":"[masked]","a":"x"}`},
+		{"what nothing describes", `{"properties":{"a":{"type":"string"}}}`, `{"a":"x","b":"y","c":{"d":1}}`, `{"[masked]":"[masked]","a":"x"}`},
 		{"a mark that is not true or false", `{"properties":{"a":{"type":"string","x-sensitive":"yes"}}}`, `{"a":"x"}`, `{"a":"[masked]"}`},
 		{"a mark that says no", `{"properties":{"a":{"type":"string","x-sensitive":false}}}`, `{"a":"x"}`, `{"a":"x"}`},
 		{"a reference that leads nowhere", `{"properties":{"a":{"$ref":"#/$defs/none"}}}`, `{"a":"x"}`, `{"a":"[masked]"}`},
@@ -97,7 +101,7 @@ func TestAnExportHasOneMaskedLineForEachCall(t *testing.T) {
 		if n != 4 || strings.Count(text, "\n") != 4 {
 			t.Fatalf("%d lines:\n%s", n, text)
 		}
-		for _, secret := range []string{"青柠", "ann", "bob", `"call_1"`, "key_1", `"s1"`} {
+		for _, secret := range []string{"青柠", "ann", "bob", `"call_1"`, `"key_1"`, `"s1"`} {
 			if strings.Contains(text, secret) {
 				t.Errorf("the export has %s:\n%s", secret, text)
 			}
@@ -129,6 +133,37 @@ func TestAnExportHasOneMaskedLineForEachCall(t *testing.T) {
 			t.Errorf("%d lines after the erasure, %v", n, err)
 		}
 	})
+}
+
+// A call that waits for a person, runs with his yes and is objected to is one call.
+func TestACallHasOneLineWhateverBecomesOfIt(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	of := func(n int, kind host.RecordKind, detail string) host.Record {
+		record := call(ann, n)[0]
+		record.Kind, record.Detail = kind, []byte(detail)
+		return record
+	}
+	first, second := call(ann, 1), call(ann, 2)
+	must(t, r.Store.Record(t.Context(),
+		of(1, host.RecordQuestion, `{}`), of(1, host.RecordRefusal, fmt.Sprintf(`{"problem":{"code":%d,"message":"wait"}}`, abi.PendingApproval)),
+		of(1, host.RecordAnswer, `{}`), first[0], of(1, host.RecordApproved, `{}`), first[1],
+		of(1, host.RecordObjection, `{"of":"call_1","words":"no"}`), of(1, host.RecordState, `{}`),
+		second[0], of(2, host.RecordUndo, `{"of":"call_1"}`), second[1], of(2, host.RecordCorrection, `{"of":"call_1"}`)))
+	var out bytes.Buffer
+	_, err := r.Training(t.Context(), state.RecordFilter{}, "shop", func(context.Context, string, string) (a, b json.RawMessage, ok bool) { return }, &out)
+	must(t, err)
+	var lines []Line
+	for line := range strings.Lines(out.String()) {
+		var l Line
+		must(t, json.Unmarshal([]byte(line), &l))
+		lines = append(lines, l)
+	}
+	if len(lines) != 2 || lines[0].Status != "done" || !lines[0].Asked || !lines[0].Approved || lines[0].Problem != nil {
+		t.Fatalf("%+v", lines)
+	}
+	if !lines[0].Objected || !lines[0].Undone || !lines[0].Corrected || lines[1].Objected || lines[1].Undone || lines[1].Corrected || lines[1].Status != "done" {
+		t.Errorf("%+v", lines)
+	}
 }
 
 func TestTheKindsOfCallsAreExported(t *testing.T) {

@@ -31,17 +31,9 @@ type proved struct {
 
 // Prove proves records of one call or the one with a seq, whatever of them is
 // sealed; in several proofs where they are in several logs. It fails with
-// BadValue where there is none.
+// BadValue where there is none, or there are more than a proof takes.
 func (q *Sequencer) Prove(ctx context.Context, tenant host.TenantID, call host.CallID, seq int64) ([]Proof, error) {
-	filter := state.RecordFilter{Call: call, Limit: maxProved}
-	if call == "" {
-		filter = state.RecordFilter{AfterSeq: seq - 1, UpToSeq: seq, Limit: 1}
-	}
-	records, err := q.Store.Records(ctx, tenant, filter)
-	if err != nil {
-		return nil, err
-	}
-	logs, err := q.allLogs(ctx, tenant)
+	records, err := q.toProve(ctx, tenant, call, seq)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +53,11 @@ func (q *Sequencer) Prove(ctx context.Context, tenant host.TenantID, call host.C
 		}
 		byLog[leaf.Log] = append(byLog[leaf.Log], proved{Entry: publishedOf(r, leaf, hash)})
 	}
+	// After the leaves: what was sealed meanwhile is in these.
+	logs, err := q.allLogs(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
 	var proofs []Proof
 	for _, log := range logs {
 		if of := byLog[log.No]; len(of) > 0 {
@@ -73,9 +70,31 @@ func (q *Sequencer) Prove(ctx context.Context, tenant host.TenantID, call host.C
 	}
 	if len(proofs) == 0 {
 		return nil, host.Fail("audit.Prove", abi.NewProblem(abi.BadValue, "no sealed record is this one").
-			WithHint("look with sluice audit list; a new record is sealed within a second while a host serves"), nil)
+			WithHint("look with sluice audit list; a new record is sealed soon after while a host serves"), nil)
 	}
 	return proofs, nil
+}
+
+// toProve gives the records of a call, or the one with a seq.
+func (q *Sequencer) toProve(ctx context.Context, tenant host.TenantID, call host.CallID, seq int64) (records []host.Record, err error) {
+	filter := state.RecordFilter{Call: call, Limit: q.testOnlyPage}
+	if call == "" {
+		if seq < 1 {
+			return nil, host.Fail("audit.Prove", abi.NewProblem(abi.BadValue, "there is no record %d", seq).WithHint("records count from 1; look with sluice audit list"), nil)
+		}
+		filter = state.RecordFilter{AfterSeq: seq - 1, UpToSeq: seq}
+	}
+	for {
+		page, err := q.Store.Records(ctx, tenant, filter)
+		if err != nil || len(page) == 0 {
+			return records, err
+		}
+		if records = append(records, page...); len(records) > maxProved {
+			return nil, host.Fail("audit.Prove", abi.NewProblem(abi.BadValue, "call %s has more than %d records", call, maxProved).
+				WithHint("prove them one by one, by their numbers"), nil)
+		}
+		filter.AfterSeq = page[len(page)-1].Seq
+	}
 }
 
 func (q *Sequencer) paths(ctx context.Context, log state.AuditLog, of []proved) (Proof, error) {

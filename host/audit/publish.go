@@ -80,6 +80,9 @@ func (q *Sequencer) Publish(ctx context.Context, tenant host.TenantID, dir strin
 	p := &publisher{q: q, ctx: ctx, tenant: tenant, dir: dir, logs: logs}
 	err = p.run()
 	if err = errors.Join(err, p.close()); err != nil {
+		for _, log := range logs { // half of it would be taken for a log that was cut
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, fmt.Sprint(log.No))))
+		}
 		return 0, host.Fail("audit.Publish", host.ProblemOf(err), err)
 	}
 	return p.entries, nil
@@ -126,6 +129,7 @@ type publisher struct {
 	tileOf [2]int64
 	leaves []state.AuditLeaf // that were read and not yet written
 	after  int64             // the seq of the last leaf that was read
+	done   int64             // the seq of the last leaf that was written
 }
 
 func (p *publisher) run() error {
@@ -133,26 +137,38 @@ func (p *publisher) run() error {
 		return err
 	}
 	upTo := p.logs[len(p.logs)-1].LastSeq
-	for after := int64(0); upTo > 0; {
-		// Records first: what is erased in between is published as erased.
-		records, err := p.q.Store.Records(p.ctx, p.tenant, state.RecordFilter{AfterSeq: after, UpToSeq: upTo})
+	for after := int64(0); after < upTo; {
+		last, err := p.page(after, upTo)
 		if err != nil {
 			return err
 		}
-		if len(records) == 0 {
+		if last == 0 {
 			break
 		}
-		for _, r := range records {
-			if err := p.record(r); err != nil {
-				return err
-			}
-		}
-		after = records[len(records)-1].Seq
+		after = last
 	}
 	if err := p.missingBefore(upTo + 1); err != nil {
 		return err
 	}
 	return p.openUpTo(p.logs[len(p.logs)-1].No, true)
+}
+
+// page writes some records after a seq, and gives that of the last; 0 without any.
+// They are read before their leaves, and no leaf that was read before them counts:
+// what is erased in between is published as erased.
+func (p *publisher) page(after, upTo int64) (last int64, err error) {
+	records, err := p.q.Store.Records(p.ctx, p.tenant, state.RecordFilter{AfterSeq: after, UpToSeq: upTo, Limit: p.q.testOnlyPage})
+	if err != nil {
+		return 0, err
+	}
+	p.leaves, p.after = nil, p.done
+	for _, r := range records {
+		if err := p.record(r); err != nil {
+			return 0, err
+		}
+		last = r.Seq
+	}
+	return last, nil
 }
 
 // record writes a record and, before it, sealed ones that are not there.
@@ -165,8 +181,7 @@ func (p *publisher) record(r host.Record) error {
 		stray.Leaf, stray.Foreign = nil, true
 		return p.write(stray)
 	}
-	leaf := p.leaves[0]
-	p.leaves = p.leaves[1:]
+	leaf := p.take()
 	if err := p.openUpTo(leaf.Log, false); err != nil {
 		return err
 	}
@@ -187,11 +202,10 @@ func (p *publisher) missingBefore(seq int64) error {
 			}
 			p.leaves, p.after = leaves, leaves[len(leaves)-1].Seq
 		}
-		leaf := p.leaves[0]
-		if leaf.Seq >= seq {
+		if p.leaves[0].Seq >= seq {
 			return nil
 		}
-		p.leaves = p.leaves[1:]
+		leaf := p.take()
 		if err := p.openUpTo(leaf.Log, false); err != nil {
 			return err
 		}
@@ -199,6 +213,13 @@ func (p *publisher) missingBefore(seq int64) error {
 			return err
 		}
 	}
+}
+
+// take gives the next leaf, which is written then.
+func (p *publisher) take() state.AuditLeaf {
+	leaf := p.leaves[0]
+	p.leaves, p.done = p.leaves[1:], leaf.Seq
+	return leaf
 }
 
 // openUpTo goes on to a log. The closing entry of each is written when it is

@@ -15,7 +15,23 @@ import (
 // with StoreConflict where somebody else sealed or rotated meanwhile, again and
 // again, and with BadValue where there is no log.
 func (q *Sequencer) Rotate(ctx context.Context, tenant host.TenantID) (state.AuditLog, error) {
-	key, err := q.Keys.Newest()
+	return q.rotateWith(ctx, tenant, q.Keys.Existing)
+}
+
+// RotateToNewKey does the same with a new key, which it puts in front of the key
+// file's others when it has seen that it can close the log.
+func (q *Sequencer) RotateToNewKey(ctx context.Context, tenant host.TenantID) (state.AuditLog, error) {
+	return q.rotateWith(ctx, tenant, q.Keys.Add)
+}
+
+func (q *Sequencer) rotateWith(ctx context.Context, tenant host.TenantID, keyOf func() (*Key, error)) (state.AuditLog, error) {
+	if _, err := q.Seal(ctx, tenant); err != nil {
+		return state.AuditLog{}, err
+	}
+	if _, err := q.openLog(ctx, tenant); err != nil {
+		return state.AuditLog{}, err
+	}
+	key, err := keyOf()
 	if err != nil {
 		return state.AuditLog{}, err
 	}
@@ -30,20 +46,25 @@ func (q *Sequencer) Rotate(ctx context.Context, tenant host.TenantID) (state.Aud
 	}
 }
 
-func (q *Sequencer) rotate(ctx context.Context, tenant host.TenantID, key *Key) (state.AuditLog, error) {
+// openLog takes up the log of a tenant that has one.
+func (q *Sequencer) openLog(ctx context.Context, tenant host.TenantID) (*writing, error) {
 	log, found, err := q.Store.LastAuditLog(ctx, tenant)
 	if err != nil {
-		return state.AuditLog{}, err
+		return nil, err
 	}
 	if !found {
-		return state.AuditLog{}, host.Fail("audit.Rotate", abi.NewProblem(abi.BadValue, "tenant %s has no audit log yet", tenant).
+		return nil, host.Fail("audit.Rotate", abi.NewProblem(abi.BadValue, "tenant %s has no audit log yet", tenant).
 			WithHint("there is one after its first call"), nil)
 	}
-	old, err := q.goOn(ctx, tenant, log, true)
+	return q.goOn(ctx, tenant, log, true)
+}
+
+func (q *Sequencer) rotate(ctx context.Context, tenant host.TenantID, key *Key) (state.AuditLog, error) {
+	old, err := q.openLog(ctx, tenant)
 	if err != nil {
 		return state.AuditLog{}, err
 	}
-	next, err := q.begin(ctx, state.AuditLog{Tenant: tenant, No: log.No + 1, LastSeq: log.LastSeq}, key)
+	next, err := q.begin(ctx, state.AuditLog{Tenant: tenant, No: old.log.No + 1, LastSeq: old.log.LastSeq}, key)
 	if err != nil {
 		return state.AuditLog{}, err
 	}

@@ -10,9 +10,12 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/audit/verify"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 func TestARotationLeavesASeamThatVerifyFollows(t *testing.T) {
@@ -144,6 +147,51 @@ func TestRotationsAtOnceFollowOnEachOther(t *testing.T) {
 			t.Errorf("%d logs", len(report.Logs))
 		}
 	})
+}
+
+func TestAProofHasAllRecordsOfACallOrNone(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	var records []host.Record
+	for range state.MaxRecords {
+		records = append(records, call(ann, 1)[0])
+	}
+	must(t, r.Store.Record(t.Context(), records[:5]...))
+	r.seal(t, "shop")
+	r.testOnlyPage = 2
+	proofs, err := r.Prove(t.Context(), "shop", "call_1", 0)
+	must(t, err)
+	if shown := checked(t, proofs[0], r.key(t)); len(shown.Records) != 5 {
+		t.Errorf("the proof has the records %v of 5", shown.Records)
+	}
+	r.testOnlyPage = 0
+	for n := 5; n <= maxProved; n += len(records) {
+		must(t, r.Store.Record(t.Context(), records...))
+	}
+	r.seal(t, "shop")
+	if _, err := r.Prove(t.Context(), "shop", "call_1", 0); host.ProblemOf(err) == nil || host.ProblemOf(err).Code != abi.BadValue {
+		t.Errorf("of more than a proof takes: %v", err)
+	}
+	for _, seq := range []int64{0, -1} {
+		if _, err := r.Prove(t.Context(), "shop", "", seq); host.ProblemOf(err) == nil || host.ProblemOf(err).Code != abi.BadValue {
+			t.Errorf("record %d: %v", seq, err)
+		}
+	}
+}
+
+// Records that are sealed while others are looked up stand in a tile that has grown.
+func TestATileThatHasGrownIsReadAgain(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.keep(t, 1)
+	r.seal(t, "shop")
+	leaves := leafReader{q: r.Sequencer, tenant: "shop", tiles: map[int64]*tiles{}}
+	for n := range int64(2) {
+		hash, err := leaves.hash(t.Context(), 1, 2*n)
+		if must(t, err); hash == (tlog.Hash{}) {
+			t.Errorf("entry %d has no hash", 2*n)
+		}
+		r.keep(t, 2)
+		r.seal(t, "shop")
+	}
 }
 
 func TestAProofShowsRecordsAndGrowthByItself(t *testing.T) {

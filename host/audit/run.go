@@ -14,10 +14,11 @@ import (
 
 // The pace of a sequencer.
 const (
-	passEvery = 400 * time.Millisecond // a record waits for one pass at most, and a pass takes tens of milliseconds: sealed within a second
+	passEvery = 400 * time.Millisecond // a record waits for one pass and what others have kept: as a rule, less than a second
 	tryEvery  = 2 * time.Second        // what failed: most failures are over by then, such as a lost answer of the store
 	walkEvery = 30 * time.Second       // over all tenants: finds what the passes may miss
 	stint     = 10 * time.Minute       // of one Run: then who runs it may change
+	turnSteps = 4                      // pages of one tenant, some 4,000 records; then the others are looked at
 )
 
 // Run seals every tenant's records soon after they were kept, until the context
@@ -56,7 +57,7 @@ func (q *Sequencer) Run(ctx context.Context) error {
 type run struct {
 	q      *Sequencer
 	failed map[host.TenantID]failed // since the last walk, and not sealed yet
-	again  map[host.TenantID]bool   // others were in the way
+	again  map[host.TenantID]bool   // others were in the way, or there is more
 
 	// The greatest seq that the last pass had seen, and the one before it. A
 	// pass begins at the earlier one: a record that was being kept while a pass
@@ -135,15 +136,21 @@ func (r *run) pass(ctx context.Context) error {
 
 // seal keeps one tenant's failure from the others.
 func (r *run) seal(ctx context.Context, tenant host.TenantID) {
-	_, err := r.q.Seal(ctx, tenant)
+	_, more, err := r.q.sealSteps(ctx, tenant, turnSteps)
 	switch problem := host.ProblemOf(err); {
 	case problem == nil:
 		delete(r.failed, tenant)
+		if more {
+			r.again[tenant] = true
+		}
 		return
 	case ctx.Err() != nil:
 		return
-	case problem.Code == abi.StoreConflict:
+	case problem.Code == abi.StoreConflict: // after many tries
 		r.again[tenant] = true
+		if r.q.Log != nil {
+			r.q.Log.Warn("others seal the same audit log, again and again", slog.String("tenant", string(tenant)), slog.Any("error", err))
+		}
 		return
 	}
 	_, before := r.failed[tenant]
@@ -166,7 +173,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // A Lag is how far the sealing is behind what is kept.
 type Lag struct {
-	Records int64         `json:"records"`         // that are not sealed
+	Records int64         `json:"records"`         // that are not sealed; of each tenant, up to state.MaxBehind count
 	Oldest  time.Time     `json:"oldest,omitzero"` // when the first of them was kept, by the store's clock
 	Age     time.Duration `json:"age_ns"`          // of that one
 	Tenants int           `json:"tenants"`         // that have records

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -21,7 +22,12 @@ type Sequencer struct {
 	Log   *slog.Logger     // of Run; nil for none
 	Now   func() time.Time // for checkpoints; nil for the machine's clock
 
-	testOnlyPage int // records of one step; 0 means state.MaxSealed
+	// MakesKey lets the first log of a store begin with a new key where there is no
+	// key file. It is for whoever alone seals the store: of two that make a key
+	// each, the second could never seal what the first has begun.
+	MakesKey bool
+
+	testOnlyPage int // records of one step, or read at once; 0 means the most
 }
 
 // maxLate bounds how often one Seal finds that somebody else was first: both
@@ -33,22 +39,46 @@ const maxLate = 100
 // is safe to call again after any failure. It fails with StoreFailure if the log
 // in the store is not what was sealed, and with BadValue if the key is not there.
 func (q *Sequencer) Seal(ctx context.Context, tenant host.TenantID) (sealed int, err error) {
+	sealed, _, err = q.sealSteps(ctx, tenant, math.MaxInt)
+	return sealed, err
+}
+
+// sealSteps does so in a number of steps at most, and says whether that was too
+// few.
+func (q *Sequencer) sealSteps(ctx context.Context, tenant host.TenantID, steps int) (sealed int, more bool, err error) {
+	if fresh, err := q.anythingNew(ctx, tenant); err != nil || !fresh {
+		return 0, false, err
+	}
 	upTo, err := q.Store.SettledSeq(ctx, tenant)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	for late := 0; ; {
+	for late := 0; steps > 0; {
 		n, err := q.step(ctx, tenant, upTo)
 		sealed += n
 		switch {
 		case err == nil && n == 0:
-			return sealed, nil
+			return sealed, false, nil
+		case err == nil:
+			steps--
 		case err != nil && host.ProblemOf(err).Code == abi.StoreConflict && late < maxLate:
 			late++
 		case err != nil:
-			return sealed, err
+			return sealed, false, err
 		}
 	}
+	return sealed, true, nil
+}
+
+// anythingNew looks for a record that is not sealed, in two reads of one row: to
+// ask what is settled takes dozens, and most tenants have nothing.
+func (q *Sequencer) anythingNew(ctx context.Context, tenant host.TenantID) (bool, error) {
+	log, _, err := q.Store.LastAuditLog(ctx, tenant)
+	if err != nil {
+		return false, err
+	}
+	_, found, err := q.Store.FirstRecordAfter(ctx, tenant, log.LastSeq)
+	return found, err
 }
 
 // step seals the next page of records up to a seq.
@@ -78,7 +108,10 @@ func (q *Sequencer) step(ctx context.Context, tenant host.TenantID, upTo int64) 
 	if err != nil {
 		return 0, err
 	}
-	return len(records), q.Store.Seal(ctx, state.Sealing{Log: w.log, Was: w.was, Leaves: leaves, Tiles: tiles})
+	if err := q.Store.Seal(ctx, state.Sealing{Log: w.log, Was: w.was, Leaves: leaves, Tiles: tiles}); err != nil {
+		return 0, err
+	}
+	return len(records), nil
 }
 
 func (q *Sequencer) now() time.Time {
@@ -101,7 +134,11 @@ func (w *writing) origin() string { return originOf(w.log.Tenant, w.log.No) }
 // goOn takes up a tenant's log where it is, or begins the first one.
 func (q *Sequencer) goOn(ctx context.Context, tenant host.TenantID, log state.AuditLog, found bool) (*writing, error) {
 	if !found {
-		key, err := q.Keys.Newest()
+		newest := q.Keys.Existing
+		if q.MakesKey {
+			newest = q.Keys.Newest
+		}
+		key, err := newest()
 		if err != nil {
 			return nil, err
 		}
@@ -118,6 +155,9 @@ func (q *Sequencer) goOn(ctx context.Context, tenant host.TenantID, log state.Au
 	}
 	if err == nil && tree.N != log.Size {
 		err = errSize
+	}
+	if err == nil && log.Closed { // the one that follows was kept with the closing
+		err = errClosed
 	}
 	if err != nil {
 		return nil, damaged("audit.Seal", w.origin(), err)
@@ -140,4 +180,17 @@ func (w *writing) checkpoint(at time.Time) ([]state.AuditTile, error) {
 	w.log.Size, w.log.SealedAt = tree.N, at
 	w.log.Checkpoint, err = sign(w.key.signer, w.origin(), tree, at)
 	return tiles, err
+}
+
+// CheckKeys fails with BadValue where a log that is open is signed with a key
+// that the key file has not, or there is no key file: nothing could be sealed then.
+func (q *Sequencer) CheckKeys(ctx context.Context) error {
+	if _, err := q.Keys.Existing(); err != nil {
+		return err
+	}
+	inUse, err := q.Store.AuditKeys(ctx)
+	for i := 0; err == nil && i < len(inUse); i++ {
+		_, err = q.Keys.For(inUse[i])
+	}
+	return err
 }

@@ -3,11 +3,13 @@ package audit
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,6 +235,113 @@ func TestASequencerDoesNotBuildOnWhatWasChanged(t *testing.T) {
 	}
 }
 
+// Whoever stops a host, or a store that is away, has not changed the log.
+func TestAStoreThatFailsIsNotTakenForTampering(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.keep(t, 1)
+	r.seal(t, "shop")
+	log, _, err := r.Store.LastAuditLog(t.Context(), "shop")
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, sealing := r.goOn(ctx, "shop", log, true)
+	_, proving := r.paths(ctx, log, []proved{{}})
+	for name, err := range map[string]error{"sealing": sealing, "proving": proving} {
+		if problem := host.ProblemOf(err); problem == nil || strings.Contains(problem.Message, "is not the one that was sealed") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestALastLogThatIsClosedIsDamaged(t *testing.T) {
+	onBoth(t, func(t *testing.T, r room) {
+		r.keep(t, 1)
+		r.seal(t, "shop")
+		r.sql(t, "UPDATE audit_log SET closed = 1")
+		_, rotating := r.Rotate(t.Context(), "shop")
+		r.keep(t, 2)
+		_, sealing := r.Seal(t.Context(), "shop")
+		for name, err := range map[string]error{"rotating": rotating, "sealing": sealing} {
+			if problem := host.ProblemOf(err); problem == nil || problem.Code != abi.StoreFailure || !strings.Contains(problem.Hint, "audit verify") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestWhatSomebodyElseHasSealedIsNotCounted(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.keep(t, 1)
+	late := *r.Sequencer
+	var others int
+	late.Now = func() time.Time { // between what it has read and what it keeps
+		if others == 0 {
+			others = r.seal(t, "shop")
+		}
+		return clock()
+	}
+	if n, err := late.Seal(t.Context(), "shop"); n != 0 || err != nil || others != 2 {
+		t.Errorf("%d are counted, %v, and %d by who was first", n, err, others)
+	}
+}
+
+func TestAConflictThatLastsIsLogged(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	for n := range maxLate {
+		r.keep(t, n)
+	}
+	other := *r.Sequencer
+	other.testOnlyPage = 1
+	var said strings.Builder
+	late := other
+	late.Log = slog.New(slog.NewTextHandler(&said, nil))
+	late.Now = func() time.Time { // somebody else is first each time
+		if _, _, err := other.sealSteps(t.Context(), "shop", 1); err != nil {
+			t.Error(err)
+		}
+		return clock()
+	}
+	one := &run{q: &late, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+	one.seal(t.Context(), "shop")
+	if !one.again["shop"] || !strings.Contains(said.String(), "tenant=shop") {
+		t.Errorf("it is looked at again: %v; it said %q", one.again, &said)
+	}
+}
+
+// A tenant that has nothing new costs two rows: nobody who is keeping records is
+// waited for.
+func TestATenantWithNothingNewIsNotWaitedFor(t *testing.T) {
+	r := roomAt(t, mariadb.Database(t))
+	r.keep(t, 1)
+	r.seal(t, "shop")
+	tx, err := r.raw(t).Begin()
+	must(t, err)
+	defer tx.Rollback()
+	_, err = tx.Exec("UPDATE tenant_slot SET slot = slot WHERE tenant_id = 'shop'")
+	must(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	if n, err := r.Seal(ctx, "shop"); n != 0 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+func TestATenantWithMuchLetsOthersHaveTheirTurn(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.testOnlyPage = 1
+	for n := range turnSteps {
+		r.keep(t, n)
+	}
+	one := &run{q: r.Sequencer, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+	one.seal(t.Context(), "shop")
+	if log, _, err := r.Store.LastAuditLog(t.Context(), "shop"); err != nil || log.Size != turnSteps || !one.again["shop"] {
+		t.Errorf("%d are sealed in one turn, to be looked at again: %v; %v", log.Size, one.again, err)
+	}
+	must(t, one.pass(t.Context()))
+	must(t, one.pass(t.Context()))
+	r.wantWhole(t, 2*turnSteps)
+}
+
 func TestTheKeyStaysInItsFile(t *testing.T) {
 	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
 	key, err := r.Keys.Newest()
@@ -292,6 +401,113 @@ func TestAHostWithAnotherKeySealsNothing(t *testing.T) {
 	r.wantWhole(t, 4)
 }
 
+// A key that is made in passing would be the only one that can go on from the log.
+func TestALogBeginsWithAKeyThatIsThere(t *testing.T) {
+	onBoth(t, func(t *testing.T, r room) {
+		r.keep(t, 1)
+		guest := *r.Sequencer
+		guest.MakesKey = false
+		_, err := guest.Seal(t.Context(), "shop")
+		if problem := host.ProblemOf(err); problem == nil || problem.Code != abi.BadValue || !strings.Contains(problem.Hint, "--audit-key") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := os.Stat(string(r.Keys)); err == nil {
+			t.Error("a key was made")
+		}
+		if err := guest.CheckKeys(t.Context()); err == nil {
+			t.Error("a host without a key may serve")
+		}
+		r.seal(t, "shop")
+		must(t, guest.CheckKeys(t.Context()))
+		r.keep(t, 2)
+		if n, err := guest.Seal(t.Context(), "shop"); n != 2 || err != nil {
+			t.Errorf("with the key: %d, %v", n, err)
+		}
+		stranger := guest
+		stranger.Keys = KeyFile(filepath.Join(t.TempDir(), "key"))
+		_, err = stranger.Keys.Newest()
+		must(t, err)
+		if problem := host.ProblemOf(stranger.CheckKeys(t.Context())); problem == nil || !strings.Contains(problem.Hint, "--audit-key") {
+			t.Errorf("a host with another key: %v", problem)
+		}
+		_, err = r.RotateToNewKey(t.Context(), "shop")
+		must(t, err)
+		must(t, r.CheckKeys(t.Context()))
+	})
+}
+
+func TestAKeyIsAddedByOneAtATime(t *testing.T) {
+	f := KeyFile(filepath.Join(t.TempDir(), "key"))
+	_, err := f.Newest()
+	must(t, err)
+	var added atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			_, err := f.Add()
+			switch {
+			case err == nil:
+				added.Add(1)
+			case host.ProblemOf(err).Code != abi.Busy:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	keys, err := f.Publics()
+	if must(t, err); int64(len(keys)) != 1+added.Load() || added.Load() == 0 {
+		t.Errorf("%d were added, and there are %d", added.Load(), len(keys))
+	}
+	must(t, os.WriteFile(string(f)+".lock", nil, 0o600))
+	if _, err := f.Add(); host.ProblemOf(err) == nil || host.ProblemOf(err).Code != abi.Busy || !strings.Contains(host.ProblemOf(err).Hint, ".lock") {
+		t.Errorf("while another adds one: %v", err)
+	}
+}
+
+// Secrets are mounted as links.
+func TestAKeyFileMayBeALink(t *testing.T) {
+	dir := t.TempDir()
+	mounted, f := KeyFile(filepath.Join(dir, "data")), KeyFile(filepath.Join(dir, "key"))
+	key, err := mounted.Newest()
+	must(t, err)
+	must(t, os.Symlink(string(mounted), string(f)))
+	if got, err := f.Existing(); err != nil || got.Public() != key.Public() {
+		t.Errorf("got %v, %v", got, err)
+	}
+	added, err := f.Add()
+	must(t, err)
+	if got, err := mounted.Existing(); err != nil || got.Public() != added.Public() {
+		t.Errorf("the file behind the link has %v, %v", got, err)
+	}
+	must(t, os.Chmod(string(mounted), 0o644))
+	if _, err := f.Existing(); err == nil {
+		t.Error("others can read the file behind the link, and it is taken")
+	}
+}
+
+func TestARotationThatCannotBeAddsNoKey(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	_, err := r.Keys.Newest()
+	must(t, err)
+	if _, err := r.RotateToNewKey(t.Context(), "shop"); host.ProblemOf(err) == nil || host.ProblemOf(err).Code != abi.BadValue {
+		t.Errorf("got %v", err)
+	}
+	keys, err := r.Keys.Publics()
+	if must(t, err); len(keys) != 1 {
+		t.Errorf("there are %d keys", len(keys))
+	}
+}
+
+func TestTheLagOfALargeBacklogIsNotCountedToItsEnd(t *testing.T) {
+	r := roomAt(t, filepath.Join(t.TempDir(), "store.db"))
+	r.sql(t, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		INSERT INTO audit_record (recorded_at, tenant_id, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail)
+		SELECT i, 'shop', 'ann', 's1', '', 'notice', '', '', '', '' FROM n`, state.MaxBehind+10)
+	if lag, err := r.Lag(t.Context()); err != nil || lag.Records != state.MaxBehind || lag.Behind != 1 {
+		t.Errorf("lag %+v, %v", lag, err)
+	}
+}
+
 func TestRunSealsWhatComesAndTellsTheLag(t *testing.T) {
 	onBoth(t, func(t *testing.T, r room) {
 		r.keep(t, 1)
@@ -300,19 +516,22 @@ func TestRunSealsWhatComesAndTellsTheLag(t *testing.T) {
 			t.Errorf("lag %+v, %v", lag, err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- r.Run(ctx) }()
+		stopping := *r.Sequencer
+		stopping.Now = func() time.Time { stop(); return clock() } // in the middle of the first step
+		if err := stopping.Run(ctx); err == nil {
+			t.Error("it goes on when it is stopped")
+		}
+		one := &run{q: r.Sequencer, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+		must(t, one.begin(t.Context()))
+		must(t, one.walk(t.Context()))
 		for n := 2; n < 5; n++ {
 			r.keep(t, n)
 			must(t, r.Store.Record(t.Context(), call(host.SessionRef{Tenant: host.TenantID(fmt.Sprint("other", n)), User: "u", Session: "s"}, n)...))
-			for lag.Records = 1; lag.Records > 0; {
-				if lag, err = r.Lag(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+			must(t, one.pass(t.Context()))
+			if lag, err = r.Lag(t.Context()); err != nil || lag.Records > 0 {
+				t.Fatalf("after a pass: %+v, %v", lag, err)
 			}
 		}
-		stop()
-		<-ended
 		if lag.Tenants != 4 || lag.Behind != 0 {
 			t.Errorf("lag %+v", lag)
 		}

@@ -24,24 +24,27 @@ type Schemas func(ctx context.Context, release, tool string) (input, output json
 // this export alone. What the schemas mark as sensitive is Masked, and so is
 // everything of a call whose release is not known.
 type Line struct {
-	Session  string     `json:"session"`
-	User     string     `json:"user"`
-	Call     string     `json:"call"`
-	Time     time.Time  `json:"time"`
-	Tool     string     `json:"tool"`
-	Release  string     `json:"release,omitempty"`
-	Input    int        `json:"input,omitempty"` // ordinal of the user input that it served
-	Args     any        `json:"args,omitempty"`
-	Tier     abi.Tier   `json:"tier,omitempty"`
-	Repaired bool       `json:"repaired,omitempty"`
-	Asked    bool       `json:"asked,omitempty"`    // a person was
-	Approved bool       `json:"approved,omitempty"` // and said yes
-	Retries  int        `json:"retries,omitempty"`
-	Status   string     `json:"status"` // refused, or that of the outcome; open without one
-	Problem  *lineFault `json:"problem,omitempty"`
-	Data     any        `json:"data,omitempty"`
-	Fuel     int64      `json:"fuel,omitempty"`
-	Memory   abi.Size   `json:"peak_memory,omitempty"`
+	Session   string     `json:"session"`
+	User      string     `json:"user"`
+	Call      string     `json:"call"`
+	Time      time.Time  `json:"time"`
+	Tool      string     `json:"tool"`
+	Release   string     `json:"release,omitempty"`
+	Input     int        `json:"input,omitempty"` // ordinal of the user input that it served
+	Args      any        `json:"args,omitempty"`
+	Tier      abi.Tier   `json:"tier,omitempty"`
+	Repaired  bool       `json:"repaired,omitempty"`
+	Asked     bool       `json:"asked,omitempty"`    // a person was
+	Approved  bool       `json:"approved,omitempty"` // and said yes
+	Retries   int        `json:"retries,omitempty"`
+	Objected  bool       `json:"objected,omitempty"`  // the user said no to it afterwards
+	Undone    bool       `json:"undone,omitempty"`    // by a later call
+	Corrected bool       `json:"corrected,omitempty"` // by a later call, after new words of the user
+	Status    string     `json:"status"`              // refused, or that of the outcome; open without one, also while a person is asked
+	Problem   *lineFault `json:"problem,omitempty"`
+	Data      any        `json:"data,omitempty"`
+	Fuel      int64      `json:"fuel,omitempty"`
+	Memory    abi.Size   `json:"peak_memory,omitempty"`
 }
 
 type lineFault struct {
@@ -54,15 +57,23 @@ type lineFault struct {
 // ends; the oldest is written as it is then.
 const maxOpenCalls = 10_000
 
+// maxSteppedIn bounds the calls of an export that users stepped in after, which
+// are known before the first line.
+const maxSteppedIn = 100_000
+
 // Training writes the tenant's calls as JSON lines, one for each call, in the
 // order of their ends. A record that was erased is left out. It gives the number
-// of lines.
+// of lines. It fails with BadValue if users stepped in after too many calls.
 func (q *Sequencer) Training(ctx context.Context, filter state.RecordFilter, tenant host.TenantID, schemas Schemas, out io.Writer) (lines int, err error) {
 	x := &training{out: out, schemas: schemas, names: make([]byte, 32), open: map[host.CallID]*pending{}}
 	rand.Read(x.names)
 	if filter.UpToSeq, err = q.Store.SettledSeq(ctx, tenant); err != nil || filter.UpToSeq == 0 {
 		return 0, err
 	}
+	if x.stepped, err = q.steppedIn(ctx, filter, tenant); err != nil {
+		return 0, err
+	}
+	filter.Kinds = []host.RecordKind{host.RecordIntent, host.RecordQuestion, host.RecordApproved, host.RecordRetry, host.RecordOutcome, host.RecordRefusal}
 	for {
 		records, err := q.Store.Records(ctx, tenant, filter)
 		if err != nil {
@@ -80,11 +91,42 @@ func (q *Sequencer) Training(ctx context.Context, filter state.RecordFilter, ten
 	}
 }
 
+// steppedIn finds the calls that users objected to, or had undone or corrected: it
+// is told behind their ends.
+func (q *Sequencer) steppedIn(ctx context.Context, filter state.RecordFilter, tenant host.TenantID) (map[host.CallID]map[host.RecordKind]bool, error) {
+	calls := map[host.CallID]map[host.RecordKind]bool{}
+	filter.Kinds = []host.RecordKind{host.RecordObjection, host.RecordUndo, host.RecordCorrection}
+	for {
+		records, err := q.Store.Records(ctx, tenant, filter)
+		if err != nil || len(records) == 0 {
+			return calls, err
+		}
+		for _, r := range records {
+			var said struct {
+				Of host.CallID `json:"of"`
+			}
+			if json.Unmarshal(r.Detail, &said) != nil || said.Of == "" {
+				continue // erased
+			}
+			if calls[said.Of] == nil {
+				calls[said.Of] = map[host.RecordKind]bool{}
+			}
+			calls[said.Of][r.Kind] = true
+		}
+		if len(calls) > maxSteppedIn {
+			return nil, host.Fail("audit.Training", abi.NewProblem(abi.BadValue, "users stepped in after more than %d calls", maxSteppedIn).
+				WithHint("export one user at a time, or what follows on a later number"), nil)
+		}
+		filter.AfterSeq = records[len(records)-1].Seq
+	}
+}
+
 type training struct {
 	out     io.Writer
 	schemas Schemas
 	names   []byte // the key of this export's names
 	open    map[host.CallID]*pending
+	stepped map[host.CallID]map[host.RecordKind]bool // after which calls, and how
 	order   []host.CallID
 	lines   int
 }
@@ -151,6 +193,10 @@ func (x *training) tell(ctx context.Context, r host.Record, c *pending) error {
 		if json.Unmarshal(r.Detail, &intent) == nil {
 			c.problemText = intent.Problem
 		}
+		if p := c.problemText; p != nil && p.Code == abi.PendingApproval {
+			c.problemText = nil // not the end: it runs if a person says yes
+			return nil
+		}
 		c.line.Status = "refused"
 		return x.write(ctx, r.Call)
 	case host.RecordOutcome:
@@ -187,6 +233,8 @@ func (x *training) write(ctx context.Context, id host.CallID) error {
 			break
 		}
 	}
+	how := x.stepped[id]
+	c.line.Objected, c.line.Undone, c.line.Corrected = how[host.RecordObjection], how[host.RecordUndo], how[host.RecordCorrection]
 	input, output, known := x.schemas(ctx, c.line.Release, c.tool)
 	c.line.Tool = Masked // of a tool that there is not, a model may have written anything
 	if known {

@@ -17,7 +17,7 @@ const (
 	tileWidth  = 1 << tileHeight
 )
 
-// tiles read a log's tiles from the store, each once.
+// tiles read a log's tiles from the store, each once unless it grows.
 type tiles struct {
 	ctx    context.Context // of one step
 	store  *state.Store
@@ -43,7 +43,7 @@ func (t *tiles) SaveTiles([]tlog.Tile, [][]byte) {}
 func (t *tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	var all [][]byte
 	for _, tile := range wanted {
-		hashes, err := t.read(tile.L, tile.N)
+		hashes, err := t.read(tile.L, tile.N, tile.W)
 		if err != nil {
 			return nil, err
 		}
@@ -55,9 +55,11 @@ func (t *tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	return all, nil
 }
 
-func (t *tiles) read(level int, no int64) ([]byte, error) {
+// read gives a tile's hashes, and looks again for one that had fewer than are
+// wanted: it may have grown.
+func (t *tiles) read(level int, no int64, wanted int) ([]byte, error) {
 	at := tlog.Tile{L: level, N: no}
-	if hashes, ok := t.known[at]; ok {
+	if hashes, ok := t.known[at]; ok && len(hashes) >= wanted*tlog.HashSize {
 		return hashes, nil
 	}
 	hashes, err := t.store.AuditTile(t.ctx, t.tenant, t.log, level, no)

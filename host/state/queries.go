@@ -12,7 +12,7 @@ type queries struct {
 
 	addRecord, records, lastRecord string
 
-	logSize, makeLog, changeLog, logs, lastLog, addLeaves, leaves, eraseLeaf, eraseRecord, tile, putTile string
+	logSize, makeLog, changeLog, logs, lastLog, logKeys, addLeaves, leaves, eraseLeaf, eraseRecord, tile, putTile string
 
 	firstAfter, countAfter, nextTenant, tenantsSince, lastOfAll string
 
@@ -96,6 +96,7 @@ func newQueries(d dialect) queries {
 		changeLog:   "UPDATE audit_log SET tree_size = ?, last_seq = ?, closed = ?, sealed_at = ?, checkpoint = ?, closing = ?" + ofLog,
 		logs:        logColumns + " LIMIT ?",
 		lastLog:     logColumns + " DESC LIMIT ?",
+		logKeys:     "SELECT DISTINCT public_key FROM audit_log WHERE closed = 0",
 		addLeaves:   "INSERT INTO audit_leaf (tenant_id, seq, log_no, leaf_no, erased, secret) VALUES %s",
 		leaves:      "SELECT seq, log_no, leaf_no, erased, secret FROM audit_leaf WHERE tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?",
 		eraseLeaf:   "UPDATE audit_leaf SET erased = 1, secret = ? WHERE tenant_id = ? AND seq = ? AND erased = 0",
@@ -104,7 +105,7 @@ func newQueries(d dialect) queries {
 		putTile:     d.upsert("audit_tile", []string{"tenant_id", "log_no", "tile_level", "tile_no"}, []string{"hashes"}),
 
 		firstAfter:   "SELECT recorded_at" + afterSeq + " ORDER BY seq LIMIT 1",
-		countAfter:   "SELECT COUNT(*)" + afterSeq,
+		countAfter:   "SELECT COUNT(*) FROM (SELECT seq" + afterSeq + " LIMIT ?) AS behind",
 		nextTenant:   "SELECT tenant_id FROM audit_record WHERE tenant_id > ? ORDER BY tenant_id LIMIT 1",
 		tenantsSince: "SELECT tenant_id, seq FROM audit_record WHERE seq > ? ORDER BY seq LIMIT ?",
 		lastOfAll:    "SELECT MAX(seq) FROM audit_record",

@@ -147,7 +147,8 @@ func (s *Store) AuditLogs(ctx context.Context, tenant host.TenantID, after int64
 	return s.auditLogs(ctx, "state.AuditLogs", s.queries.logs, tenant, after, pageLimit(limit))
 }
 
-// LastAuditLog gives the log of a tenant that is open, if there is one yet.
+// LastAuditLog gives the log of a tenant with the greatest number, if there is one
+// yet: the open one, unless somebody has removed that.
 func (s *Store) LastAuditLog(ctx context.Context, tenant host.TenantID) (log AuditLog, found bool, err error) {
 	logs, err := s.auditLogs(ctx, "state.LastAuditLog", s.queries.lastLog, tenant, 0, 1)
 	if err != nil || len(logs) == 0 {
@@ -174,6 +175,18 @@ func (s *Store) auditLogs(ctx context.Context, op, query string, tenant host.Ten
 	}
 	return logs, nil
 }
+
+// AuditKeys gives the public keys with which open logs of any tenant are signed:
+// as many as there were rotations to a new key, at most.
+func (s *Store) AuditKeys(ctx context.Context) (keys []string, err error) {
+	if err := s.reader.each(ctx, s.queries.logKeys, nil, scanText(&keys)); err != nil {
+		return nil, s.fail(ctx, "state.AuditKeys", err)
+	}
+	return keys, nil
+}
+
+// Shared reports whether several hosts can work on the store.
+func (s *Store) Shared() bool { return s.dialect.rowLocks }
 
 // AuditLeaves gives where a tenant's records are sealed, in the order of their
 // Seq, from the first one greater than after. A limit of 0 means MaxPage, the
@@ -203,18 +216,31 @@ func (s *Store) AuditTile(ctx context.Context, tenant host.TenantID, log int64, 
 	return hashes, nil
 }
 
-// RecordsBehind counts a tenant's records after a Seq, and gives the time of the
-// first of them.
-func (s *Store) RecordsBehind(ctx context.Context, tenant host.TenantID, after int64) (n int64, oldest time.Time, err error) {
-	var at int64
-	found, err := s.reader.row(ctx, s.queries.firstAfter, []any{string(tenant), after}, &at)
-	if err == nil && found {
-		_, err = s.reader.row(ctx, s.queries.countAfter, []any{string(tenant), after}, &n)
+// MaxBehind bounds what RecordsBehind counts: a number that is greater tells
+// nobody more, and would be counted row by row.
+const MaxBehind = 10_000
+
+// FirstRecordAfter gives the time of a tenant's first record after a Seq, if there
+// is one: one row is read.
+func (s *Store) FirstRecordAfter(ctx context.Context, tenant host.TenantID, after int64) (at time.Time, found bool, err error) {
+	var micros int64
+	if found, err = s.reader.row(ctx, s.queries.firstAfter, []any{string(tenant), after}, &micros); err != nil {
+		return time.Time{}, false, s.fail(ctx, "state.FirstRecordAfter", err)
 	}
-	if err != nil {
+	return timeOrNone(micros), found, nil
+}
+
+// RecordsBehind counts a tenant's records after a Seq, up to MaxBehind, and gives
+// the time of the first of them.
+func (s *Store) RecordsBehind(ctx context.Context, tenant host.TenantID, after int64) (n int64, oldest time.Time, err error) {
+	oldest, found, err := s.FirstRecordAfter(ctx, tenant, after)
+	if err != nil || !found {
+		return 0, oldest, err
+	}
+	if _, err = s.reader.row(ctx, s.queries.countAfter, []any{string(tenant), after, MaxBehind}, &n); err != nil {
 		return 0, time.Time{}, s.fail(ctx, "state.RecordsBehind", err)
 	}
-	return n, timeOrNone(at), nil
+	return n, oldest, nil
 }
 
 // SettledSeq gives the Seq up to which all records of a tenant are there: those

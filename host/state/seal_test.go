@@ -46,6 +46,12 @@ func sealAll(t *testing.T, s *Store) int {
 	if must(t, err); !found || len(logs) != 2 || fmt.Sprint(logs[1]) != fmt.Sprint(last) || string(last.Opening) != "opening" || last.Key != "key2" || !logs[0].Closed || string(logs[0].Closing) != "closing" {
 		t.Errorf("logs %+v, the last %+v", logs, last)
 	}
+	if keys, err := s.AuditKeys(t.Context()); err != nil || fmt.Sprint(keys) != "[key2]" {
+		t.Errorf("open logs are signed with %v, %v", keys, err)
+	}
+	if at, found, err := s.FirstRecordAfter(t.Context(), "shop", records[n-1].Seq); err != nil || found || !at.IsZero() {
+		t.Errorf("after the last record there is one of %s, %v", at, err)
+	}
 	behind, oldest, err := s.RecordsBehind(t.Context(), "shop", records[0].Seq)
 	if must(t, err); behind != n-1 || !oldest.Equal(records[1].Time) {
 		t.Errorf("%d records behind, the oldest of %s", behind, oldest)

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -42,15 +44,60 @@ const saltBytes = 32
 // parseEntry reads one line: one object, with nothing in it that is not known.
 func parseEntry(line []byte) (entry, error) {
 	var e entry
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	if err := unmarshalExactly(line, &e); err != nil {
 		return entry{}, err
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return entry{}, errors.New("there is more than one value in the line")
-	}
 	return e, e.check()
+}
+
+// unmarshalExactly reads one object. What is hashed must be what every reader of
+// the text sees, and readers differ where a name stands twice or, as Go's takes it
+// for the same, in other letters: such a text is refused.
+func unmarshalExactly(data []byte, into any) error {
+	if !utf8.Valid(data) {
+		return errors.New("it is not UTF-8")
+	}
+	if err := exactNames(data, reflect.TypeOf(into).Elem()); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+// exactNames reports whether the text is one object, with each name at most once
+// and as the tags of the struct spell it.
+func exactNames(data []byte, of reflect.Type) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return errors.New("it is no object")
+	}
+	left := make(map[string]bool, of.NumField())
+	for i := range of.NumField() {
+		left[of.Field(i).Tag.Get("json")] = true
+	}
+	var value json.RawMessage
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := t.(string)
+		if !left[name] {
+			return fmt.Errorf("%q stands in it twice, or is not known", name)
+		}
+		left[name] = false
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("there is more than one value")
+	}
+	return nil
 }
 
 // check says what keeps an entry from having a hash.
@@ -60,6 +107,8 @@ func (e *entry) check() error {
 		return nil
 	case e.Leaf == nil:
 		return errors.New("it has no leaf")
+	case e.Seam != "" && !e.onlySeam():
+		return errors.New("it is a seam between logs, and yet has a record")
 	case e.Seam != "":
 		return nil
 	case e.Kind == "" || e.Seq < 1:
@@ -74,6 +123,12 @@ func (e *entry) check() error {
 		return errors.New("it has two details")
 	}
 	return nil
+}
+
+// onlySeam reports whether a seam has nothing beside it that its hash leaves out.
+func (e *entry) onlySeam() bool {
+	bare := entry{Index: e.Index, Leaf: e.Leaf, Seam: e.Seam}
+	return reflect.DeepEqual(*e, bare)
 }
 
 // hash gives what the tree must have for the entry.

@@ -1,11 +1,9 @@
 package verify
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -25,14 +23,17 @@ type ProofReport struct {
 }
 
 type proof struct {
-	Key        string `json:"key"`
-	Checkpoint string `json:"checkpoint"`
-	Records    []struct {
-		Entry json.RawMessage `json:"entry"`
-		Path  []tlog.Hash     `json:"path"`
-	} `json:"records"`
-	Earlier     string      `json:"earlier"`
-	Consistency []tlog.Hash `json:"consistency"`
+	Key         string            `json:"key"`
+	Checkpoint  string            `json:"checkpoint"`
+	Records     []json.RawMessage `json:"records"`
+	Earlier     string            `json:"earlier"`
+	Consistency []tlog.Hash       `json:"consistency"`
+}
+
+// A provenRecord is one entry with its way to the root.
+type provenRecord struct {
+	Entry json.RawMessage `json:"entry"`
+	Path  []tlog.Hash     `json:"path"`
 }
 
 // Proof verifies a proof by itself. Keys are those that the caller trusts;
@@ -40,13 +41,8 @@ type proof struct {
 // wrong is the error.
 func Proof(data []byte, keys []string) (ProofReport, error) {
 	var p proof
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
+	if err := unmarshalExactly(data, &p); err != nil {
 		return ProofReport{}, fmt.Errorf("the proof cannot be read: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return ProofReport{}, errors.New("the proof cannot be read: there is more than one value")
 	}
 	trusted := slices.ContainsFunc(keys, func(k string) bool { return strings.TrimSpace(k) == p.Key })
 	if len(keys) > 0 && !trusted {
@@ -71,10 +67,14 @@ func (p *proof) records(report *ProofReport) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range p.Records {
-		e, err := parseEntry(r.Entry)
-		if err != nil || e.Missing || e.Unsealed {
-			return fmt.Errorf("a record of the proof cannot be read: %w", errors.Join(err))
+	for _, data := range p.Records {
+		var r provenRecord
+		if err := unmarshalExactly(data, &r); err != nil {
+			return fmt.Errorf("a record of the proof cannot be read: %w", err)
+		}
+		e, err := parseRecord(r.Entry)
+		if err != nil {
+			return fmt.Errorf("a record of the proof cannot be read: %w", err)
 		}
 		if err := tlog.CheckRecord(r.Path, report.Log.Size, report.Log.Root, e.Index, e.hash(tenant)); err != nil {
 			return fmt.Errorf("record %d is not entry %d of %s: %w", e.Seq, e.Index, report.Log.Origin, err)
@@ -82,6 +82,21 @@ func (p *proof) records(report *ProofReport) error {
 		report.Records = append(report.Records, e.Seq)
 	}
 	return nil
+}
+
+// parseRecord reads an entry that is a sealed record, and nothing else that a line
+// of a log may be: a proof is of records alone.
+func parseRecord(text []byte) (entry, error) {
+	e, err := parseEntry(text)
+	switch {
+	case err != nil:
+		return entry{}, err
+	case e.Missing || e.Unsealed:
+		return entry{}, errors.New("it was never sealed, or is gone")
+	case e.Seam != "":
+		return entry{}, errors.New("it is a seam between logs, and no record")
+	}
+	return e, nil
 }
 
 func (p *proof) consistent(report *ProofReport) error {

@@ -108,9 +108,82 @@ func TestWhatIsNoEntryIsRefused(t *testing.T) {
 		`{"leaf":"` + leaf + `","kind":"a","seq":1,"salt":"` + salt + `","detail":"1","detail_base64":"AAAA"}`,
 		`{"leaf":"` + leaf + `","kind":"a","seq":1,"salt":"` + salt + `"}{}`,
 		`{"leaf":"` + leaf + `","kind":"a","seq":1,"salt":"` + salt + `","more":1}`,
+		`{"leaf":"` + leaf + `","kind":"a","seq":1,"salt":"` + salt + `","detail":"forged","detail":"sealed"}`,
+		`{"leaf":"` + leaf + `","kind":"a","seq":1,"salt":"` + salt + `","detail":"forged","Detail":"sealed"}`,
+		`{"leaf":"` + leaf + `","kind":"a","seq":1,"salt":"` + salt + `","Detail":"sealed"}`,
+		`{"leaf":"` + leaf + `","kind":"a","seq":1,"salt":"` + salt + `","detail":"` + "\xff" + `"}`,
 	} {
 		if e, err := parseEntry([]byte(line)); err == nil {
 			t.Errorf("%s is taken for %+v", line, e)
+		}
+	}
+}
+
+// A seam's hash is that of its text: whatever stands beside it would be taken for
+// sealed, and is not.
+func TestASeamHasNothingBesideIt(t *testing.T) {
+	seam := `{"index":0,"leaf":"` + tlog.Hash{}.String() + `","seam":"sluice-audit-seam/1\n4:next1:a1:b"`
+	if _, err := parseEntry([]byte(seam + `}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, forged := range []string{
+		`"seq":1`, `"time":1`, `"kind":"outcome"`, `"release":"x"`, `"salt":"AAAA"`, `"user":"x"`, `"session":"x"`, `"call":"x"`,
+		`"tool":"x"`, `"key":"x"`, `"detail":"x"`, `"detail_base64":"AAAA"`, `"erased":"AAAA"`,
+	} {
+		if e, err := parseEntry([]byte(seam + `,` + forged + `}`)); err == nil {
+			t.Errorf("with %s it is taken for %+v", forged, e)
+		}
+	}
+}
+
+// A proof with one record, by hand: the tree has one entry, so that the way to
+// the root is empty.
+func proofOf(t *testing.T, entry string, root tlog.Hash) (proof []byte, key string) {
+	t.Helper()
+	private, key, err := note.GenerateKey(rand.Reader, "test")
+	check(t, err)
+	signer, err := note.NewSigner(private)
+	check(t, err)
+	signed, err := note.Sign(&note.Note{Text: fmt.Sprintf("sluice.audit/shop/1\n1\n%s\ntime %s\n", root, time.Unix(0, 0).UTC().Format(time.RFC3339Nano))}, signer)
+	check(t, err)
+	return fmt.Appendf(nil, `{"key":%q,"checkpoint":%q,"records":[{"entry":%s,"path":[]}]}`, key, signed, entry), key
+}
+
+func TestAProofIsOfSealedRecordsAlone(t *testing.T) {
+	seam := "sluice-audit-seam/1\n4:next1:a1:b"
+	root := tlog.RecordHash([]byte(seam))
+	for name, entry := range map[string]string{
+		"a seam":                    fmt.Sprintf(`{"index":0,"leaf":%q,"seam":%q}`, root, seam),
+		"a seam with a record":      fmt.Sprintf(`{"index":0,"leaf":%q,"seam":%q,"seq":7,"kind":"outcome","detail":"forged"}`, root, seam),
+		"a record that is gone":     `{"index":0,"missing":true,"seq":7}`,
+		"one that was never sealed": `{"index":0,"unsealed":true,"seq":7}`,
+		"no seam":                   fmt.Sprintf(`{"index":0,"leaf":%q,"seam":"x"}`, tlog.RecordHash([]byte("x"))),
+	} {
+		data, key := proofOf(t, entry, root)
+		report, err := Proof(data, []string{key})
+		if err == nil || strings.Contains(err.Error(), "%!") {
+			t.Errorf("%s: %+v, %v", name, report, err)
+		}
+	}
+}
+
+func TestAProofThatReadersTakeDifferentlyIsRefused(t *testing.T) {
+	e := entry{Seq: 7, Kind: "outcome", Salt: make([]byte, saltBytes), Detail: "sealed"}
+	line := fmt.Sprintf(`{"index":0,"leaf":%q,"seq":7,"kind":"outcome","salt":%q,"detail":"sealed"}`, e.hash("shop"), base64.StdEncoding.EncodeToString(e.Salt))
+	good, key := proofOf(t, line, e.hash("shop"))
+	if report, err := Proof(good, []string{key}); err != nil || fmt.Sprint(report.Records) != "[7]" {
+		t.Fatal(report, err)
+	}
+	for name, change := range map[string][2]string{
+		"a field twice":                 {`"detail":"sealed"`, `"detail":"forged","detail":"sealed"`},
+		"a field in other letters":      {`"detail":"sealed"`, `"detail":"forged","Detail":"sealed"`},
+		"an entry twice":                {`{"entry":`, `{"entry":{"index":0,"seq":9},"Entry":`},
+		"the records in other letters":  {`"records":`, `"records":[],"Records":`},
+		"the checkpoint in two letters": {`"checkpoint":`, `"checkpoint":"","Checkpoint":`},
+	} {
+		data := strings.Replace(string(good), change[0], change[1], 1)
+		if report, err := Proof([]byte(data), []string{key}); err == nil {
+			t.Errorf("%s: %+v", name, report)
 		}
 	}
 }
