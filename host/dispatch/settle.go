@@ -46,7 +46,7 @@ func (f *flight) settleWrite(ctx context.Context, records []host.Record) *abi.Pr
 	}
 	err = f.Store.Settle(ctx, state.Settlement{
 		Session: f.call.Session, Call: f.call.ID, Fence: f.call.Fence, Key: f.key, State: f.changes,
-		Outcome: stored, Views: slices.Concat(f.based, f.grant.Views), Records: records, // what the gate went by is as it was
+		Outcome: stored, Views: slices.Concat(f.based, f.grant.Views), Records: records, // also of a tool that writes files alone: what the gate went by is as it was
 		Done: &state.Done{Tool: f.entry.Tool.Name, Targets: f.targets, Args: f.args, Data: f.outcome.Data},
 	})
 	if err != nil {
