@@ -17,11 +17,13 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 	if f.key == "" && f.willBeKept() {
 		return nil
 	}
+	stepped := f.takenBack(ctx)
 	detail, problem := f.outcomeDetail(ctx)
 	if problem != nil {
 		return problem
 	}
 	records := append(f.readIntent(), f.record(host.RecordOutcome, detail))
+	records = append(records, stepped...)
 	if f.key == "" {
 		return host.ProblemOf(f.settleRead(ctx, records))
 	}
@@ -33,11 +35,6 @@ func (f *flight) settleWrite(ctx context.Context, records []host.Record) *abi.Pr
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
-	stepped, err := f.steppedIn(ctx)
-	if err != nil {
-		return host.ProblemOf(err)
-	}
-	records = append(records, stepped...)
 	if err := f.flushed(ctx); err != nil {
 		return host.ProblemOf(err) // facts that were fetched once more
 	}
