@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -194,6 +195,8 @@ func (v *verification) content(ctx context.Context, a manifest.NamedArtifact, sh
 	}
 	found, err := v.lint(ctx, a.Format, data)
 	switch {
+	case errors.Is(err, lint.ErrBusy):
+		return host.ProblemOf(err) // which passes, and says nothing about the artifact
 	case err != nil:
 		p := host.ProblemOf(err)
 		return abi.NewProblem(abi.BadArtifact, "%s could not be checked, so nothing was kept: %s", shown, p.Message).WithHint("%s", p.Hint)

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package lint
 
@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -27,7 +28,7 @@ func script(text string) (*Linter, *bytes.Buffer) { return command("sh", "-c", t
 
 func command(argv ...string) (*Linter, *bytes.Buffer) {
 	var log bytes.Buffer
-	return New([]manifest.Linter{{Ext: []string{"py", "pyi"}, Run: argv}}, slog.New(slog.NewTextHandler(&log, nil))), &log
+	return New([]manifest.Linter{{Ext: []string{"py", "pyi"}, Run: argv}}, slog.New(slog.NewTextHandler(&log, nil)), ""), &log
 }
 
 func TestACommandsLinesAreFindings(t *testing.T) {
@@ -167,6 +168,66 @@ func TestAWaitForALinterEndsWithTheCall(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if _, err := l.Lint(ctx, "py", nil); host.ProblemOf(err) == nil {
 		t.Error("it did not wait for its turn")
+	}
+}
+
+// A file that nobody had the time for is not a file that is wrong.
+func TestAFullHouseIsToldAsOne(t *testing.T) {
+	l, _ := script("exit 0")
+	l.turn = 10 * time.Millisecond
+	for range commandSlots {
+		l.slots <- struct{}{}
+	}
+	for range treeSlots {
+		l.trees <- struct{}{}
+	}
+	for format, want := range map[string]bool{"py": true, "yaml": true, "toml": true, "go": true, "json": false, "csv": false} {
+		_, err := l.Lint(context.Background(), format, []byte("1"))
+		p := host.ProblemOf(err)
+		if errors.Is(err, ErrBusy) != want || want && (p == nil || p.Code != abi.Unavailable) {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+	<-l.trees
+	for range 2 { // whoever is done gives the slot back
+		if _, err := l.Lint(context.Background(), "yaml", []byte("a: 1")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Linters look upwards for their configuration: nobody else may put one there.
+func TestACopyLiesInTheHostsOwnFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "lint")
+	l := New([]manifest.Linter{{Ext: []string{"py"}, Run: []string{"sh", "-c", "pwd; exit 1", "sh"}}}, nil, folder)
+	found, err := l.Lint(context.Background(), "py", []byte("x"))
+	if err != nil || len(found) != 1 || filepath.Dir(found[0].Reason) != folder {
+		t.Errorf("it ran in %v, %v", found, err)
+	}
+	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v, %v", info, err)
+	}
+}
+
+// As long as the leader was not waited for, its number is nobody else's.
+func TestAGroupIsKilledBeforeItsNumberIsFree(t *testing.T) {
+	c := exec.Command("sh", "-c", "exit 0")
+	g := inGroup(c)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.ended(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(c.Process.Pid, 0); err != nil {
+		t.Errorf("its leader was waited for: %v", err)
+	}
+	g.finish()
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := g.kill(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("after that it is killed again: %v", err)
 	}
 }
 
