@@ -88,7 +88,7 @@ type verification struct {
 func (v *verification) lint(ctx context.Context, format string, data []byte) ([]lint.Finding, error) {
 	ctx, cancel := context.WithDeadline(ctx, v.until)
 	defer cancel()
-	return v.Linter.Lint(ctx, format, data)
+	return v.Linter.Lint(ctx, v.call.Session.Tenant, format, data)
 }
 
 // artifact holds everything that one artifact names against its declaration.

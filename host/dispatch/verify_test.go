@@ -217,8 +217,8 @@ func TestAnArtifactWaitsForALinterThatIsFree(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "open")
 	s := newStudy(t, artifacts(abi.Artifact{Path: "'a.py'", Format: "py"}), manifest.Linter{Ext: []string{"py"}, Run: []string{"sh", "-c", "while ! [ -e " + gate + " ]; do sleep 0.05; done", "sh"}})
 	var others sync.WaitGroup
-	for range 4 { // as many as run at once
-		others.Go(func() { _, _ = s.d.Linter.Lint(context.Background(), "py", []byte("x")) })
+	for _, tenant := range []host.TenantID{"globex", "globex", "initech", "initech"} { // as many as run at once
+		others.Go(func() { _, _ = s.d.Linter.Lint(context.Background(), tenant, "py", []byte("x")) })
 	}
 	s.d.Sleep = func(ctx context.Context, _ time.Duration) error {
 		must(t, os.WriteFile(gate, nil, 0o600))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -16,6 +17,7 @@ const (
 	commandTime  = 10 * time.Second // of one: what a linter of one file takes, with a slow start
 	commandSlots = 4                // at once: a command takes a core and some hundred MiB
 	commandBytes = maxStreamed      // of a file that one is given
+	tenantSlots  = 2                // of them for one tenant: files that hang its linter leave the others theirs
 	treeSlots    = 2                // at once, of the files whose parser builds a tree: each takes up to some 50 MiB
 	turnTime     = 3 * time.Second  // of the wait for a slot: whoever calls again comes later
 )
@@ -34,8 +36,10 @@ type Linter struct {
 	folder   string        // below which the copies are; empty for the system's
 	slots    chan struct{} // of commands
 	trees    chan struct{} // of parsers that build trees
-	patience time.Duration // of one command
-	turn     time.Duration // of the wait for a slot
+	mu       sync.Mutex
+	shares   map[host.TenantID]*share // guarded by mu; of those whose files a command looks at, or waits for
+	patience time.Duration            // of one command
+	turn     time.Duration            // of the wait for a slot
 }
 
 // New makes a linter that runs the commands of a policy; log tells operators of
@@ -49,7 +53,8 @@ func New(commands []manifest.Linter, log *slog.Logger, folder string) *Linter {
 	}
 	l := &Linter{
 		commands: map[string][]string{}, log: log, folder: folder,
-		slots: make(chan struct{}, commandSlots), trees: make(chan struct{}, treeSlots), patience: commandTime, turn: turnTime,
+		shares: map[host.TenantID]*share{},
+		slots:  make(chan struct{}, commandSlots), trees: make(chan struct{}, treeSlots), patience: commandTime, turn: turnTime,
 	}
 	for _, c := range commands {
 		for _, ext := range c.Ext {
@@ -69,10 +74,16 @@ func (l *Linter) command(format string) []string {
 	return l.commands[format]
 }
 
-// Lint gives what is wrong with a file, at most MaxFindings, or nil. A format
+// A share is what one tenant has of the slots.
+type share struct {
+	slots chan struct{}
+	users int // guarded by the linter's mu
+}
+
+// Lint gives what is wrong with a file of a tenant's, at most MaxFindings, or nil. A format
 // that nothing knows, and a command that could not do its work, give an error
 // with the code Unavailable; that is not the same as a file without findings.
-func (l *Linter) Lint(ctx context.Context, format string, content []byte) ([]Finding, error) {
+func (l *Linter) Lint(ctx context.Context, tenant host.TenantID, format string, content []byte) ([]Finding, error) {
 	const op = "lint.Lint"
 	if ctx.Err() != nil {
 		return nil, host.Fail(op, nil, context.Cause(ctx))
@@ -92,10 +103,11 @@ func (l *Linter) Lint(ctx context.Context, format string, content []byte) ([]Fin
 	if len(content) > commandBytes {
 		return []Finding{finding(0, 0, "the file has %d bytes; at most %d are looked at", len(content), commandBytes)}, nil
 	}
-	if err := l.take(ctx, l.slots); err != nil {
+	leave, err := l.enter(ctx, tenant)
+	if err != nil {
 		return nil, host.Fail(op, problemOf(err), err)
 	}
-	defer func() { <-l.slots }()
+	defer leave()
 	found, output, err := l.run(ctx, argv, format, content)
 	if err != nil {
 		l.log.Warn("a linter could not do its work", "command", argv[0], "format", format, "error", err, "output", plain(output))
@@ -114,6 +126,45 @@ func (l *Linter) parse(ctx context.Context, format string, content []byte) ([]Fi
 		defer func() { <-l.trees }()
 	}
 	return Parse(format, content), nil
+}
+
+// enter waits for a slot of a command, first for one of the tenant's own share.
+func (l *Linter) enter(ctx context.Context, tenant host.TenantID) (leave func(), err error) {
+	s := l.share(tenant)
+	if err := l.take(ctx, s.slots); err != nil {
+		l.unshare(tenant, s)
+		return nil, err
+	}
+	if err := l.take(ctx, l.slots); err != nil {
+		<-s.slots
+		l.unshare(tenant, s)
+		return nil, err
+	}
+	return func() {
+		<-l.slots
+		<-s.slots
+		l.unshare(tenant, s)
+	}, nil
+}
+
+func (l *Linter) share(tenant host.TenantID) *share {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.shares[tenant]
+	if s == nil {
+		s = &share{slots: make(chan struct{}, tenantSlots)}
+		l.shares[tenant] = s
+	}
+	s.users++
+	return s
+}
+
+func (l *Linter) unshare(tenant host.TenantID, s *share) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.users--; s.users == 0 {
+		delete(l.shares, tenant)
+	}
 }
 
 // take waits for a slot. It gives ErrBusy, or the end of the call.
