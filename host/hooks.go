@@ -49,7 +49,8 @@ type Hook struct {
 	OnAlert       func(context.Context, Alert) error
 }
 
-// A Reasoning is one answer of the model, or the question to it.
+// A Reasoning is one answer of the model, or the question to it. Each hook has a
+// copy of its own, as of a ToolCall: one that is left behind may still read it.
 type Reasoning struct {
 	Session  SessionRef
 	Live     LiveID
@@ -58,6 +59,34 @@ type Reasoning struct {
 	Text     string    // of the answer; the user's words before it
 	Calls    []string  // of the answer: the tools that it asks for
 	Outcomes []Outcome // of the calls for that input so far; in short for those before a resume
+}
+
+// own copies what of it can be changed in place.
+func (r Reasoning) own() Reasoning {
+	r.Calls, r.Outcomes = slices.Clone(r.Calls), slices.Clone(r.Outcomes)
+	for i := range r.Outcomes {
+		r.Outcomes[i] = r.Outcomes[i].own()
+	}
+	return r
+}
+
+// own copies what of it can be changed in place.
+func (o Outcome) own() Outcome {
+	o.Data, o.Findings, o.Repairs, o.Problem = bytes.Clone(o.Data), slices.Clone(o.Findings), slices.Clone(o.Repairs), ownProblem(o.Problem)
+	if o.Blob != nil {
+		blob := *o.Blob
+		o.Blob = &blob
+	}
+	return o
+}
+
+func ownProblem(p *abi.Problem) *abi.Problem {
+	if p == nil {
+		return nil
+	}
+	own := *p
+	own.Candidates = slices.Clone(p.Candidates)
+	return &own
 }
 
 // An Injection is what a hook adds to what the model sees, for one answer: it
@@ -128,12 +157,22 @@ type BusinessEvent struct {
 	Data    json.RawMessage
 }
 
+func (e BusinessEvent) own() BusinessEvent {
+	e.Data = bytes.Clone(e.Data)
+	return e
+}
+
 // A Trouble is a problem that the user is told of.
 type Trouble struct {
 	Session SessionRef
 	Call    CallID
 	Tool    string
 	Problem *abi.Problem
+}
+
+func (t Trouble) own() Trouble {
+	t.Problem = ownProblem(t.Problem)
+	return t
 }
 
 // Hooks are the hooks of a host, in the order in which they are asked. A nil
@@ -178,7 +217,8 @@ func (h *Hooks) PreToolCall(ctx context.Context, c ToolCall) []Ruling {
 		if k.PreToolCall == nil {
 			return nil
 		}
-		return func(ctx context.Context) (Opinion, error) { return k.PreToolCall(ctx, c.own()) }
+		own := c.own() // here, and not in the time of the hook
+		return func(ctx context.Context) (Opinion, error) { return k.PreToolCall(ctx, own) }
 	})
 }
 
@@ -188,9 +228,8 @@ func (h *Hooks) PostToolCall(ctx context.Context, c ToolCall, r Reply) []Ruling 
 		if k.PostToolCall == nil {
 			return nil
 		}
-		return func(ctx context.Context) (Opinion, error) {
-			return k.PostToolCall(ctx, c.own(), Reply{Data: bytes.Clone(r.Data), Preview: r.Preview})
-		}
+		own, reply := c.own(), Reply{Data: bytes.Clone(r.Data), Preview: r.Preview}
+		return func(ctx context.Context) (Opinion, error) { return k.PostToolCall(ctx, own, reply) }
 	})
 }
 
@@ -200,7 +239,8 @@ func (h *Hooks) PostReasoning(ctx context.Context, r Reasoning) []Ruling {
 		if k.PostReasoning == nil {
 			return nil
 		}
-		return func(ctx context.Context) (Opinion, error) { return k.PostReasoning(ctx, r) }
+		own := r.own()
+		return func(ctx context.Context) (Opinion, error) { return k.PostReasoning(ctx, own) }
 	})
 }
 
@@ -214,7 +254,8 @@ func (h *Hooks) PreReasoning(ctx context.Context, r Reasoning) ([]Injection, err
 		if k.PreReasoning == nil {
 			continue
 		}
-		in, err := bounded(ctx, k, func(ctx context.Context) (Injection, error) { return k.PreReasoning(ctx, r) })
+		own := r.own()
+		in, err := bounded(ctx, k, func(ctx context.Context) (Injection, error) { return k.PreReasoning(ctx, own) })
 		switch {
 		case err == nil:
 			if in.Note != "" {
@@ -235,27 +276,27 @@ func (h *Hooks) PreReasoning(ctx context.Context, r Reasoning) ([]Injection, err
 
 // TurnEnd tells every hook; the errors of those that failed are for the log.
 func (h *Hooks) TurnEnd(ctx context.Context, e TurnEnd) []error {
-	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, TurnEnd) error { return k.OnTurnEnd }, e)
+	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, TurnEnd) error { return k.OnTurnEnd }, e, same)
 }
 
 // SessionEnd tells every hook, as TurnEnd does.
 func (h *Hooks) SessionEnd(ctx context.Context, s SessionRef) []error {
-	return tell(ctx, h.about(s.Tenant), func(k Hook) func(context.Context, SessionRef) error { return k.OnSessionEnd }, s)
+	return tell(ctx, h.about(s.Tenant), func(k Hook) func(context.Context, SessionRef) error { return k.OnSessionEnd }, s, same)
 }
 
 // Event tells every hook, as TurnEnd does.
 func (h *Hooks) Event(ctx context.Context, e BusinessEvent) []error {
-	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, BusinessEvent) error { return k.OnEvent }, e)
+	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, BusinessEvent) error { return k.OnEvent }, e, BusinessEvent.own)
 }
 
 // Problem tells every hook, as TurnEnd does.
 func (h *Hooks) Problem(ctx context.Context, t Trouble) []error {
-	return tell(ctx, h.about(t.Session.Tenant), func(k Hook) func(context.Context, Trouble) error { return k.OnProblem }, t)
+	return tell(ctx, h.about(t.Session.Tenant), func(k Hook) func(context.Context, Trouble) error { return k.OnProblem }, t, Trouble.own)
 }
 
 // Alert tells every hook, as TurnEnd does.
 func (h *Hooks) Alert(ctx context.Context, a Alert) []error {
-	return tell(ctx, h.about(a.Session.Tenant), func(k Hook) func(context.Context, Alert) error { return k.OnAlert }, a)
+	return tell(ctx, h.about(a.Session.Tenant), func(k Hook) func(context.Context, Alert) error { return k.OnAlert }, a, same)
 }
 
 // about gives the hooks that are asked about a tenant's sessions.
@@ -334,14 +375,19 @@ func observed(o Opinion) string {
 	return "would have asked for " + string(o.Tier)
 }
 
-func tell[T any](ctx context.Context, hooks []*hooked, at func(Hook) func(context.Context, T) error, what T) []error {
+// same is the copy of what has nothing that can be changed in place.
+func same[T any](what T) T { return what }
+
+// tell gives each hook a copy of what there is to tell.
+func tell[T any](ctx context.Context, hooks []*hooked, at func(Hook) func(context.Context, T) error, what T, copied func(T) T) []error {
 	var errs []error
 	for _, k := range hooks {
 		do := at(k.Hook)
 		if do == nil {
 			continue
 		}
-		_, err := bounded(ctx, k, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, what) })
+		own := copied(what)
+		_, err := bounded(ctx, k, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, own) })
 		if err != nil {
 			errs = append(errs, fmt.Errorf("hook %s: %w", k.Name, err))
 		}

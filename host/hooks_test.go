@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -243,5 +244,64 @@ func TestEachHookHasACopyOfTheCall(t *testing.T) {
 		if s != "{} 1 t u" {
 			t.Errorf("a hook saw %q", s)
 		}
+	}
+}
+
+// TestEachHookHasACopyOfWhatItIsTold: what one does with it, also one that is left
+// behind, nobody else sees.
+func TestEachHookHasACopyOfWhatItIsTold(t *testing.T) {
+	spoil := func(r Reasoning) {
+		o := &r.Outcomes[0]
+		r.Calls[0], o.Data[0], o.Problem.Message, o.Problem.Candidates[0], o.Findings[0], o.Repairs[0], o.Blob.ID = "x", 'x', "x", "x", "x", "x", "x"
+	}
+	h := hooks(t, Hook{
+		Name: "spoils",
+		PreReasoning: func(_ context.Context, r Reasoning) (Injection, error) {
+			spoil(r)
+			return Injection{}, nil
+		},
+		PostReasoning: func(_ context.Context, r Reasoning) (Opinion, error) {
+			spoil(r)
+			return Opinion{}, nil
+		},
+		OnEvent:   func(_ context.Context, e BusinessEvent) error { e.Data[0] = 'x'; return nil },
+		OnProblem: func(_ context.Context, tr Trouble) error { tr.Problem.Message = "x"; return nil },
+	})
+	ctx := context.Background()
+	made := func() Reasoning {
+		return Reasoning{Calls: []string{"order"}, Outcomes: []Outcome{{
+			Data: []byte("1"), Findings: []string{"f"}, Repairs: []string{"r"}, Blob: &BlobRef{ID: "b"}, Problem: abi.NewProblem(abi.NotFound, "no").WithCandidates("pen"),
+		}}}
+	}
+	r := made()
+	if _, err := h.PreReasoning(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	h.PostReasoning(ctx, r)
+	if !reflect.DeepEqual(r, made()) {
+		t.Errorf("it is %+v", r)
+	}
+	event, trouble := BusinessEvent{Data: []byte("1")}, Trouble{Problem: abi.NewProblem(abi.NotFound, "no")}
+	if errs := append(h.Event(ctx, event), h.Problem(ctx, trouble)...); len(errs) > 0 || string(event.Data) != "1" || trouble.Problem.Message != "no" {
+		t.Errorf("they are %s and %v, %v", event.Data, trouble.Problem, errs)
+	}
+}
+
+// TestACopyIsMadeBeforeTheHookHasTime: whoever asks may go on with what it has
+// while a hook that was left behind begins.
+func TestACopyIsMadeBeforeTheHookHasTime(t *testing.T) {
+	seen := make(chan string)
+	begin := make(chan struct{})
+	h := hooks(t, Hook{Name: "slow", Observer: true, Time: time.Millisecond, PostReasoning: func(_ context.Context, r Reasoning) (Opinion, error) {
+		<-begin
+		seen <- r.Calls[0]
+		return Opinion{}, nil
+	}})
+	r := Reasoning{Calls: []string{"order"}}
+	h.PostReasoning(context.Background(), r)
+	r.Calls[0] = "other"
+	close(begin)
+	if got := <-seen; got != "order" {
+		t.Errorf("it sees %q", got)
 	}
 }

@@ -34,7 +34,7 @@ type Policy struct {
 
 // A Linter is a command of the operator that looks at files.
 type Linter struct {
-	Ext []string `json:"ext"` // of the files, in lower case and without a dot
+	Ext []string `json:"ext"` // of the files, in lower case and without a dot, as Format names them
 	Run []string `json:"run"` // the program and its arguments; the file's name is added
 }
 
@@ -135,16 +135,23 @@ func (l *loader) policy() *Policy {
 	return p
 }
 
-// linters refuses an extension that two commands are for.
+// linters refuses an extension that two commands are for, also under its other
+// name, and leaves one name of each.
 func (l *loader) linters(declared []Linter) {
-	taken := map[string]bool{}
+	taken := map[string]int{} // by which command
 	for i, linter := range declared {
+		var formats []string
 		for j, ext := range linter.Ext {
-			if taken[ext] {
-				l.fail(l.at("linters", i, "ext", j), "one command looks at a file", "the extension %s stands twice", ext)
+			format := Format(ext)
+			if by, twice := taken[format]; twice && (by != i || slices.Contains(linter.Ext[:j], ext)) {
+				l.fail(l.at("linters", i, "ext", j), "one command looks at a file, and yml is yaml", "the extension %s stands twice", ext)
 			}
-			taken[ext] = true
+			taken[format] = i
+			if !slices.Contains(formats, format) {
+				formats = append(formats, format)
+			}
 		}
+		declared[i].Ext = formats
 	}
 }
 

@@ -25,6 +25,15 @@ type check struct {
 	say  *template // nil if it says nothing
 }
 
+// Format gives the format that the extension of a file stands for, which has one
+// name whatever the file's is: yml is yaml, and others are what they say.
+func Format(ext string) string {
+	if ext == "yml" {
+		return "yaml"
+	}
+	return ext
+}
+
 // An artifact is a compiled abi.Artifact.
 type artifact struct {
 	abi.Artifact
@@ -211,6 +220,7 @@ func (l *loader) compileArtifact(lang language, i, j int, a abi.Artifact) {
 			}
 		}
 	}
+	a.Format = Format(a.Format)
 	l.tools[i].artifacts = append(l.tools[i].artifacts, artifact{a, e})
 }
 

@@ -134,8 +134,13 @@ func TestAPolicyNamesTheOperatorsLinters(t *testing.T) {
 	if got := (*Policy)(nil).Linters(); got != nil {
 		t.Errorf("no policy has %v", got)
 	}
+	if got := parsePolicy(t, "policy: 1\nlinters:\n  - {ext: [yml, yaml], run: [yamllint]}\n").Linters(); !reflect.DeepEqual(got[0].Ext, []string{"yaml"}) {
+		t.Errorf("yml and yaml are %v", got[0].Ext)
+	}
 	for text, want := range map[string]string{
 		"linters: [{ext: [py], run: [a]}, {ext: [ts, py], run: [b]}]": "linters[1].ext[1]: the extension py stands twice",
+		"linters: [{ext: [yml], run: [a]}, {ext: [yaml], run: [b]}]":  "linters[1].ext[0]: the extension yaml stands twice",
+		"linters: [{ext: [yaml, yaml], run: [a]}]":                    "linters[0].ext[1]: the extension yaml stands twice",
 		"linters: [{ext: [.py], run: [a]}]":                           "linters[0].ext[0]",
 		"linters: [{ext: [py], run: []}]":                             "linters[0].run",
 		"linters: [{ext: [py], run: 'ruff check'}]":                   "linters[0].run: must be an array",

@@ -21,7 +21,7 @@ func TestTheLintersOfAPolicyLookAtWhatCallsWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.close(t.Context())
-	if _, err := h.dispatch.Linter.Lint(t.Context(), "py", []byte("x")); host.ProblemOf(err) == nil || !bytes.Contains(errs.Bytes(), []byte("no-such-linter-anywhere")) {
+	if _, err := h.dispatch.Linter.Lint(t.Context(), "acme", "py", []byte("x")); host.ProblemOf(err) == nil || !bytes.Contains(errs.Bytes(), []byte("no-such-linter-anywhere")) {
 		t.Errorf("%v; operators read %q", err, errs.String())
 	}
 }

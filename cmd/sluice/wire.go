@@ -121,7 +121,7 @@ func (p *program) openWith(ctx context.Context, folder, store, registryURL strin
 	if h.egress, err = p.egress.open(policy.Opened()); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
-	h.dispatch = dispatch.New(dispatch.Config{Linter: lint.New(policy.Linters(), slog.New(slog.NewTextHandler(p.stderr, nil))), BatchReads: true, Config: grant.Config{
+	h.dispatch = dispatch.New(dispatch.Config{Linter: lint.New(policy.Linters(), slog.New(slog.NewTextHandler(p.stderr, nil)), filepath.Join(folder, "lint")), BatchReads: true, Config: grant.Config{
 		Store: h.store, Blobs: h.blobs, Files: h.files, Egress: h.egress, Secrets: p.secret,
 	}})
 	if err := h.enforce(ctx, policy); err != nil {

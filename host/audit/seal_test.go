@@ -301,7 +301,7 @@ func TestAConflictThatLastsIsLogged(t *testing.T) {
 		}
 		return clock()
 	}
-	one := &run{q: &late, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+	one := &run{q: &late, failed: map[host.TenantID]failed{}, again: map[host.TenantID]bool{}}
 	one.seal(t.Context(), "shop")
 	if !one.again["shop"] || !strings.Contains(said.String(), "tenant=shop") {
 		t.Errorf("it is looked at again: %v; it said %q", one.again, &said)
@@ -332,7 +332,7 @@ func TestATenantWithMuchLetsOthersHaveTheirTurn(t *testing.T) {
 	for n := range turnSteps {
 		r.keep(t, n)
 	}
-	one := &run{q: r.Sequencer, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+	one := &run{q: r.Sequencer, failed: map[host.TenantID]failed{}, again: map[host.TenantID]bool{}}
 	one.seal(t.Context(), "shop")
 	if log, _, err := r.Store.LastAuditLog(t.Context(), "shop"); err != nil || log.Size != turnSteps || !one.again["shop"] {
 		t.Errorf("%d are sealed in one turn, to be looked at again: %v; %v", log.Size, one.again, err)
@@ -521,7 +521,7 @@ func TestRunSealsWhatComesAndTellsTheLag(t *testing.T) {
 		if err := stopping.Run(ctx); err == nil {
 			t.Error("it goes on when it is stopped")
 		}
-		one := &run{q: r.Sequencer, failed: map[host.TenantID]error{}, again: map[host.TenantID]bool{}}
+		one := &run{q: r.Sequencer, failed: map[host.TenantID]failed{}, again: map[host.TenantID]bool{}}
 		must(t, one.begin(t.Context()))
 		must(t, one.walk(t.Context()))
 		for n := 2; n < 5; n++ {

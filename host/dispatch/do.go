@@ -34,7 +34,7 @@ type Config struct {
 
 	Policy  *manifest.Policy // red lines; nil has none
 	Hooks   *host.Hooks      // asked before and after every call; nil has none
-	Linter  *lint.Linter     // looks at files that calls write; nil has the host's own parsers only
+	Linter  *lint.Linter     // looks at files that calls write; by default one with the host's own parsers only
 	Rates   *host.Rates      // what raises alerts; those of host.DefaultThresholds by default
 	Log     *slog.Logger     // tells operators of observers that fail; nothing by default
 	History History          // of what sessions did; the store's by default
@@ -74,6 +74,9 @@ func New(cfg Config) *Dispatcher {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Linter == nil {
+		cfg.Linter = lint.New(nil, cfg.Log, "")
 	}
 	if cfg.Sleep == nil {
 		cfg.Sleep = sleep

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/release"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // fetchFacts fills the named facts of the tool by calling their read tools
@@ -19,7 +20,8 @@ import (
 // Where the business itself says no, such as that the thing does not exist,
 // that is the answer to the call: nobody needs to confirm the price of
 // nothing. A fact that cannot be had for any other reason stays unknown, and
-// an expression that needs it counts as its stricter answer.
+// an expression that needs it counts as its stricter answer. So does one that was
+// read from more than can be looked at again when the call is settled.
 func (f *flight) fetchFacts(ctx context.Context, names []string) *abi.Problem {
 	if f.depth > 0 {
 		return nil
@@ -65,7 +67,12 @@ func (f *flight) fetchFact(ctx context.Context, name string) (json.RawMessage, *
 	if !outcome.OK() {
 		return nil, businessAnswer(outcome.Problem, spec)
 	}
-	f.based = append(f.based, read.grant.Views...)
+	based := slices.Concat(f.based, read.grant.Views)
+	if !state.Settleable(based) {
+		f.note("the fact %s is not used: the facts of one call scan too much to be checked when it ends", name)
+		return nil, nil
+	}
+	f.based = based
 	fact, err := f.entry.Tool.FactValue(name, outcome.Data)
 	if err != nil {
 		return nil, nil

@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -33,6 +35,41 @@ func TestFactThatCannotBeHadCountsAsTheStricterAnswer(t *testing.T) {
 		if o.Attempts != 0 || o.Tier != abi.HardGate {
 			t.Errorf("%s: outcome is %+v", item, o)
 		}
+	}
+}
+
+// TestFactThatTakesTooMuchToCheckIsUnknown: its call could never be settled, and
+// would find that out only after its effect.
+func TestFactThatTakesTooMuchToCheckIsUnknown(t *testing.T) {
+	g := newGate(t)
+	entries := map[string][]byte{}
+	for i := range abi.ScanPageEntries {
+		entries[fmt.Sprint("k", i)] = []byte("1")
+	}
+	must(t, g.store.Import(context.Background(), session.Tenant, "test", maps.All(entries)))
+	o := g.do("order", `{"item":"everything","count":2}`)
+	wantProblem(t, o, host.Pending, abi.PendingApproval)
+	if o.Attempts != 0 || o.Tier != abi.HardGate {
+		t.Errorf("outcome is %+v", o)
+	}
+}
+
+// TestAFactThatChangedKeepsNoFileEither: what the call was allowed for is not so
+// any more, and files are as much of an effect as kv is.
+func TestAFactThatChangedKeepsNoFileEither(t *testing.T) {
+	s := newStudy(t, func(tool *abi.Tool) {
+		tool.Rules = []abi.Rule{{When: "facts.price > 100", Tier: abi.Block, Say: "Too dear."}}
+	})
+	c := call("write", `{"only":true,"files":[{"path":"a.json","text":"{}"}]}`)
+	s.d.Trace = func(id host.CallID, step string) {
+		if id == c.ID && step == "settle" {
+			must(t, s.store.Import(context.Background(), session.Tenant, "scribe", maps.All(map[string][]byte{"price": []byte("120")})))
+		}
+	}
+	o := s.d.Do(context.Background(), s.catalog, c)
+	wantProblem(t, o, host.Failed, abi.RedLine)
+	if _, there := s.read("a.json"); there {
+		t.Error("the file was kept")
 	}
 }
 

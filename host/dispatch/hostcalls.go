@@ -82,7 +82,7 @@ type outcomeDetail struct {
 // failedCalls gives the host calls of a failed attempt as far as they fit into
 // its record: what went wrong must not wait for another store.
 func (f *flight) failedCalls() *grant.Stored {
-	if f.lastRun() == nil {
+	if f.grant == nil || f.ranIn != f.outcome.Attempts {
 		return nil
 	}
 	return f.grant.Inline(f.input)

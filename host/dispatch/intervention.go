@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -22,6 +23,21 @@ type Intervention struct {
 	Target string      `json:"target,omitempty"` // of an undo and a correction
 	By     host.UserID `json:"by,omitempty"`     // of an objection
 	Words  string      `json:"words,omitempty"`  // likewise
+}
+
+// takenBack is steppedIn for a write that has run. What it takes back is counted,
+// and no more: it is kept also where that cannot be told, with a note.
+func (f *flight) takenBack(ctx context.Context) []host.Record {
+	if f.key == "" {
+		return nil
+	}
+	records, err := f.steppedIn(ctx)
+	if err != nil {
+		f.note("whether it undoes or corrects another call is not known: %s", host.ProblemOf(err).Message)
+		f.Log.Warn("what a write takes back is not on record", "session", f.call.Session.String(), "call", f.call.ID, "error", err)
+		return nil
+	}
+	return records
 }
 
 // steppedIn gives the records of what this write undoes or corrects. They are
@@ -48,9 +64,10 @@ func (f *flight) steppedIn(ctx context.Context) ([]host.Record, error) {
 	return records, nil
 }
 
-// undoes gives the newest write to the target that this tool undoes, unless that
-// was undone before.
-func (f *flight) undoes(ctx context.Context, target string) (*Intervention, error) {
+// undoes gives the newest write to the target that this tool undoes and that was
+// not undone before, of whatever tool.
+func (f *flight) undoes(ctx context.Context, target string) (newest *Intervention, err error) {
+	var at time.Time
 	for _, t := range f.entry.Release.Skill.Tools {
 		if t.Undo != f.entry.Tool.Name {
 			continue
@@ -63,11 +80,11 @@ func (f *flight) undoes(ctx context.Context, target string) (*Intervention, erro
 		if err != nil {
 			return nil, err
 		}
-		if found && !undone {
-			return &Intervention{Of: last.Call, Tool: t.Name, Target: target}, nil
+		if found && !undone && (newest == nil || last.At.After(at)) {
+			newest, at = &Intervention{Of: last.Call, Tool: t.Name, Target: target}, last.At
 		}
 	}
-	return nil, nil
+	return newest, nil
 }
 
 func (f *flight) undoneSince(ctx context.Context, undo, target string, last state.LastDone) (bool, error) {
@@ -139,12 +156,13 @@ const MaxObjectionWords = 2000
 
 // Object keeps that the session's user said no to a call that a soft-gate told
 // them of, with their words, which may be empty. The call stays done: to take it
-// back is a call of its own. It reports whether this is the first objection to
-// the call; another one changes nothing. It needs no lease.
+// back is a call of its own. It reports whether it has kept the objection: to a
+// call that has one on record, it keeps no other. Of two at the same time both
+// may be kept; they count once. It needs no lease.
 //
 // It fails with Missing if no call is named, with NotFound if the session has no
 // such call on record, with Conflict if the call did nothing or was not one to be told of, with BadValue
-// if the words are too long, and as the store does.
+// if the words are too long, with QuotaReached if the call has more records than are looked at, and as the store does.
 func Object(ctx context.Context, store *state.Store, session host.SessionRef, call host.CallID, words string) (first bool, err error) {
 	const op = "dispatch.Object"
 	switch {
@@ -153,9 +171,7 @@ func Object(ctx context.Context, store *state.Store, session host.SessionRef, ca
 	case len(words) > MaxObjectionWords:
 		return false, host.Fail(op, abi.NewProblem(abi.BadValue, "the words have %d bytes; at most %d are kept", len(words), MaxObjectionWords).WithField("words"), nil)
 	}
-	records, err := store.Records(ctx, session.Tenant, state.RecordFilter{
-		Call: call, Kinds: []host.RecordKind{host.RecordOutcome, host.RecordObjection},
-	})
+	records, err := endsOf(ctx, store, session.Tenant, call)
 	records = slices.DeleteFunc(records, func(r host.Record) bool { return r.Session != session })
 	switch {
 	case err != nil:
@@ -181,4 +197,23 @@ func Object(ctx context.Context, store *state.Store, session host.SessionRef, ca
 		Session: session, Call: call, Kind: host.RecordObjection, Tool: done.Tool, Release: done.Release,
 		Detail: detail(Intervention{Of: call, Tool: done.Tool, By: session.User, Words: words}),
 	})
+}
+
+// endsOf gives the outcomes of a call, and the objections to it.
+func endsOf(ctx context.Context, store *state.Store, tenant host.TenantID, call host.CallID) ([]host.Record, error) {
+	filter := state.RecordFilter{Call: call, Kinds: []host.RecordKind{host.RecordOutcome, host.RecordObjection}}
+	var records []host.Record
+	for {
+		page, err := store.Records(ctx, tenant, filter)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(page) == 0:
+			return records, nil
+		case len(records)+len(page) > replayRecords:
+			return nil, host.Fail("dispatch.Object", abi.NewProblem(abi.QuotaReached, "call %s has more than %d records", call, replayRecords), nil)
+		}
+		records = append(records, page...)
+		filter.AfterSeq = page[len(page)-1].Seq
+	}
 }

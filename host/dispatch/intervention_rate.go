@@ -18,7 +18,7 @@ type InterventionRate struct {
 	Tool        string  `json:"tool"`
 	Calls       int     `json:"calls"`      // that were done, of the tier soft-gate or higher
 	Intervened  int     `json:"intervened"` // of them; one in which somebody stepped in twice counts once
-	Objections  int     `json:"objections"`
+	Objections  int     `json:"objections"` // calls that were objected to
 	Undos       int     `json:"undos"`
 	Corrections int     `json:"corrections"`
 	Rate        float64 `json:"rate"` // Intervened of Calls, 0 where there are none
@@ -33,7 +33,7 @@ const ratedCalls = 1_000_000
 // the store's clock; the zero time is the beginning. It fails with QuotaReached
 // if that are more than a million calls, and as the store does.
 func InterventionRates(ctx context.Context, store *state.Store, ref host.SessionRef, since time.Time) ([]InterventionRate, error) {
-	c := interventions{since: since, calls: map[host.CallID]bool{}, rates: map[string]*InterventionRate{}}
+	c := interventions{since: since, calls: map[host.CallID]steps{}, rates: map[string]*InterventionRate{}}
 	for after := int64(0); ; {
 		page, err := store.Records(ctx, ref.Tenant, state.RecordFilter{
 			Session: ref, AfterSeq: after, Kinds: []host.RecordKind{host.RecordOutcome, host.RecordObjection, host.RecordUndo, host.RecordCorrection},
@@ -58,9 +58,12 @@ func InterventionRates(ctx context.Context, store *state.Store, ref host.Session
 // An interventions is a count on its way.
 type interventions struct {
 	since time.Time
-	calls map[host.CallID]bool // that count, and whether somebody stepped in
+	calls map[host.CallID]steps // that count
 	rates map[string]*InterventionRate
 }
+
+// steps tell whether somebody stepped in after a call, and by an objection.
+type steps struct{ any, objected bool }
 
 func (c *interventions) add(r host.Record) {
 	if r.Time.Before(c.since) {
@@ -72,7 +75,7 @@ func (c *interventions) add(r host.Record) {
 			return
 		}
 		if _, again := c.calls[r.Call]; !again {
-			c.calls[r.Call] = false
+			c.calls[r.Call] = steps{}
 			c.of(r.Tool).Calls++
 		}
 		return
@@ -81,8 +84,8 @@ func (c *interventions) add(r host.Record) {
 	if json.Unmarshal(r.Detail, &in) != nil {
 		return
 	}
-	intervened, counts := c.calls[in.Of]
-	if !counts {
+	before, counts := c.calls[in.Of]
+	if !counts || before.objected && r.Kind == host.RecordObjection {
 		return
 	}
 	rate := c.of(in.Tool)
@@ -94,10 +97,10 @@ func (c *interventions) add(r host.Record) {
 	case host.RecordCorrection:
 		rate.Corrections++
 	}
-	if !intervened {
-		c.calls[in.Of] = true
+	if !before.any {
 		rate.Intervened++
 	}
+	c.calls[in.Of] = steps{any: true, objected: before.objected || r.Kind == host.RecordObjection}
 }
 
 func (c *interventions) of(tool string) *InterventionRate {

@@ -124,6 +124,44 @@ func TestWhatDidNotSettleTookNothingBack(t *testing.T) {
 	}
 }
 
+// TestAnUndoIsOfTheNewestWrite: two tools wrote to the target, and the one that
+// stands first in the manifest is not always the later one.
+func TestAnUndoIsOfTheNewestWrite(t *testing.T) {
+	g := newGate(t, func(m *abi.Manifest) {
+		for i := range m.Tools {
+			if name := m.Tools[i].Name; name == "order" || name == "reorder" {
+				m.Tools[i].Undo = "order_once"
+			}
+		}
+	})
+	for i, item := range []string{"pen", "cup"} {
+		g.on(10*i+1, "order", `{"item":"`+item+`","count":1}`)
+		newest := g.on(10*i+2, "reorder", `{"item":"`+item+`","count":2}`)
+		if item == "cup" {
+			newest = g.on(10*i+3, "order", `{"item":"`+item+`","count":3}`)
+		}
+		undo := g.on(10*i+4, "order_once", `{"item":"`+item+`","count":1}`)
+		if got := g.steps(undo, host.RecordUndo); len(got) != 1 || got[0].Of != newest {
+			t.Errorf("%s: the undo is of %+v, want %s", item, got, newest)
+		}
+	}
+}
+
+// TestAWriteIsKeptWhateverItTakesBack: that is counted, and its effect has
+// happened.
+func TestAWriteIsKeptWhateverItTakesBack(t *testing.T) {
+	g := newGate(t, undoing)
+	g.on(1, "order", `{"item":"pen","count":2}`)
+	g.damage("UPDATE agent_done SET done_at = 'nonsense'")
+	undo := g.on(2, "order_once", `{"item":"pen","count":1}`)
+	if got := g.stored("total/pen"); got != "3" {
+		t.Errorf("there are %s pens, want 3", got)
+	}
+	if got := string(g.records(undo, host.RecordOutcome)[0].Detail); !strings.Contains(got, "is not known") {
+		t.Errorf("on record is %s", got)
+	}
+}
+
 func (g *gate) object(id host.CallID, words string) (bool, error) {
 	return Object(context.Background(), g.store, session, id, words)
 }
@@ -139,6 +177,37 @@ func TestAnObjectionIsKeptOnce(t *testing.T) {
 	want := Intervention{Of: id, Tool: "order", By: session.User, Words: "not that many"}
 	if got := g.steps(id, host.RecordObjection); len(got) != 1 || got[0] != want {
 		t.Errorf("on record is %+v", got)
+	}
+}
+
+// TestObjectionsAtTheSameTimeCountOnce: both may be on record.
+func TestObjectionsAtTheSameTimeCountOnce(t *testing.T) {
+	g := newGate(t)
+	id := g.on(1, "order", `{"item":"pen","count":2}`)
+	for range 2 {
+		must(t, g.store.Record(context.Background(), host.Record{
+			Session: session, Call: id, Kind: host.RecordObjection, Tool: "order", Detail: detail(Intervention{Of: id, Tool: "order"}),
+		}))
+	}
+	rates, err := InterventionRates(context.Background(), g.store, session, time.Time{})
+	if err != nil || len(rates) != 1 || rates[0].Objections != 1 || rates[0].Intervened != 1 {
+		t.Errorf("the rates are %+v, %v", rates, err)
+	}
+}
+
+// TestAnObjectionIsFoundBehindManyRecords: a call that was delivered again and
+// again has more than fit on a page.
+func TestAnObjectionIsFoundBehindManyRecords(t *testing.T) {
+	g := newGate(t)
+	id := g.on(1, "order", `{"item":"pen","count":2}`)
+	long := json.RawMessage(`{"data":"` + strings.Repeat("x", 3<<20) + `"}`)
+	for range 8 {
+		must(t, g.store.Record(context.Background(), host.Record{Session: session, Call: id, Kind: host.RecordOutcome, Tool: "order", Detail: long}))
+	}
+	for i, want := range []bool{true, false} {
+		if kept, err := g.object(id, "no"); err != nil || kept != want {
+			t.Errorf("objection %d: %v, %v", i, kept, err)
+		}
 	}
 }
 

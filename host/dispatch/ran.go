@@ -31,7 +31,7 @@ func ranOf(r *release.Release, input []byte, result sandbox.Result) *Ran {
 }
 
 // lastRun gives what ran in the attempt that ends now, nil where it ended
-// before the guest was called.
+// before the guest was called, or in the middle of it.
 func (f *flight) lastRun() *Ran {
 	if f.ranIn != f.outcome.Attempts {
 		return nil

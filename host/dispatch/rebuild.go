@@ -272,14 +272,21 @@ func (b *rebuild) hold(seq int64, key string, value json.RawMessage) {
 	h.version, h.seq, h.data = h.version+1, seq, value
 }
 
-// releaseOf gives a release that a record names, once asked for.
+// releaseOf gives a release that a record names, asked for once, or until it can
+// be told whether there is one.
 func (b *rebuild) releaseOf(ctx context.Context, name string) usedRelease {
 	used, asked := b.used[name]
-	if !asked {
+	if !asked || used.err != nil && passes(used.err) {
 		used.release, used.err = b.releases.Release(ctx, name)
 		b.used[name] = used
 	}
 	return used
+}
+
+// passes reports whether an error may be gone when it is asked again.
+func passes(err error) bool {
+	code := host.ProblemOf(err).Code
+	return code.Class() == abi.ClassSystem || code == abi.Cancelled
 }
 
 // compare holds the rebuilt values against what is stored, and looks for values

@@ -98,25 +98,36 @@ func (r *Replayer) before(ctx context.Context, ref host.SessionRef, seq int64) (
 		r.states = b
 	}
 	for {
-		page, err := r.Store.Records(ctx, ref.Tenant, state.RecordFilter{
-			Session: ref, Kinds: []host.RecordKind{host.RecordOutcome, host.RecordState}, AfterSeq: b.last, Limit: rebuildPage,
-		})
+		more, err := r.advance(ctx, b, seq)
 		if err != nil {
+			r.states = nil // it is half-made, and whoever asks next is to have a whole one
 			return nil, err
 		}
-		if len(page) == 0 {
+		if !more {
 			return b, nil
 		}
-		for _, record := range page {
-			if record.Seq >= seq {
-				return b, nil
-			}
-			b.last = record.Seq
-			if err := b.apply(ctx, record); err != nil || b.difference != nil {
-				return b, err
-			}
-		}
 	}
+}
+
+// advance does what the next page of records before a seq says, and reports
+// whether there may be more.
+func (r *Replayer) advance(ctx context.Context, b *rebuild, seq int64) (more bool, err error) {
+	page, err := r.Store.Records(ctx, b.ref.Tenant, state.RecordFilter{
+		Session: b.ref, Kinds: []host.RecordKind{host.RecordOutcome, host.RecordState}, AfterSeq: b.last, Limit: rebuildPage,
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, record := range page {
+		if record.Seq >= seq {
+			return false, nil
+		}
+		if err := b.apply(ctx, record); err != nil || b.difference != nil {
+			return false, err
+		}
+		b.last = record.Seq
+	}
+	return len(page) > 0, nil
 }
 
 // compareChanges holds the new values against the digests on record.

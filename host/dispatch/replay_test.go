@@ -407,3 +407,47 @@ func TestAReplayEndsWithItsCaller(t *testing.T) {
 		t.Errorf("it ends with %+v", r)
 	}
 }
+
+// TestAFailureOnTheWayLeavesNoHalfMadeState: what is asked for next is made from
+// the beginning, and a release that could not be reached is asked for again.
+func TestAFailureOnTheWayLeavesNoHalfMadeState(t *testing.T) {
+	g := newGate(t)
+	var last host.Record
+	for range 3 {
+		last = g.records(g.do("act", `{"add":1}`).Call, host.RecordOutcome)[0]
+	}
+	empty := release.NewSet(sandboxtest.Shared(t), nil)
+	t.Cleanup(func() { empty.Close(context.Background()) })
+	r := g.d.Replayer(empty)
+	if _, err := r.before(context.Background(), session, last.Seq); err == nil {
+		t.Fatal("without the release there is a state")
+	}
+	r.releases = g.set
+	b, err := r.before(context.Background(), session, last.Seq)
+	if err != nil || b.difference != nil || string(b.data("score.total")) != "2" {
+		t.Fatalf("then it is %s, %v, %v", b.data("score.total"), b.difference, err)
+	}
+	for _, tt := range []struct {
+		code  abi.Code
+		again bool
+	}{{abi.Unavailable, true}, {abi.Cancelled, true}, {abi.NotFound, false}, {abi.DigestMismatch, false}} {
+		b.used[last.Release] = usedRelease{err: host.Fail("test", abi.NewProblem(tt.code, "not now"), nil)}
+		if used := b.releaseOf(context.Background(), last.Release); (used.err == nil) != tt.again {
+			t.Errorf("after %d it gives %v", tt.code, used.err)
+		}
+	}
+}
+
+// TestAHostThatFailsInARunKeepsItsHostCalls: they went out.
+func TestAHostThatFailsInARunKeepsItsHostCalls(t *testing.T) {
+	g := newGate(t)
+	f := g.until(call("order", `{"item":"pen","count":2}`), "claim")
+	f.outcome.Attempts++
+	f.entry.Release = &release.Release{Skill: f.entry.Release.Skill} // whose module is not there to be called
+	if problem := f.take(context.Background(), step{"run", f.run}); problem == nil || problem.Code != abi.HostBug {
+		t.Fatalf("it ended with %v", problem)
+	}
+	if f.failedCalls() == nil || f.lastRun() != nil {
+		t.Errorf("of the attempt are on record %v and %v", f.failedCalls(), f.lastRun())
+	}
+}

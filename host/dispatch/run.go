@@ -25,12 +25,13 @@ func (f *flight) run(ctx context.Context) *abi.Problem {
 		Session: f.call.Session, Capabilities: skill.Capabilities, Effect: f.entry.Tool.Effect,
 		Key: f.key, State: f.env.State, Progress: f.progress, Record: f.recorded(),
 	})
+	f.ran, f.ranIn = nil, f.outcome.Attempts // from here on there are host calls to keep, also where the host fails
 	result := f.entry.Release.Module.Call(ctx, sandbox.Request{
 		Tenant: f.call.Session.Tenant, Export: abi.ExportInvoke, Input: input, Functions: f.grant.Functions, HTTP: f.grant.HTTP,
 		Now: f.env.Now, Clock: skill.Capabilities.Clock, Deadline: max(0, f.call.Timeout),
 		Seed: sha256.Sum256([]byte(f.call.ID)), Random: skill.Capabilities.Random,
 	})
-	f.ran, f.ranIn = ranOf(f.entry.Release, input, result), f.outcome.Attempts
+	f.ran = ranOf(f.entry.Release, input, result)
 	f.outcome.Usage.Add(result.Usage)
 	f.logs = result.Logs
 	if failed := f.grant.Failed(); failed != nil {

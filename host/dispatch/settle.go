@@ -17,11 +17,13 @@ func (f *flight) settle(ctx context.Context) *abi.Problem {
 	if f.key == "" && f.willBeKept() {
 		return nil
 	}
+	stepped := f.takenBack(ctx)
 	detail, problem := f.outcomeDetail(ctx)
 	if problem != nil {
 		return problem
 	}
 	records := append(f.readIntent(), f.record(host.RecordOutcome, detail))
+	records = append(records, stepped...)
 	if f.key == "" {
 		return host.ProblemOf(f.settleRead(ctx, records))
 	}
@@ -33,11 +35,6 @@ func (f *flight) settleWrite(ctx context.Context, records []host.Record) *abi.Pr
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the outcome of %s does not marshal", f.call.Tool)
 	}
-	stepped, err := f.steppedIn(ctx)
-	if err != nil {
-		return host.ProblemOf(err)
-	}
-	records = append(records, stepped...)
 	if err := f.flushed(ctx); err != nil {
 		return host.ProblemOf(err) // facts that were fetched once more
 	}
@@ -46,7 +43,7 @@ func (f *flight) settleWrite(ctx context.Context, records []host.Record) *abi.Pr
 	}
 	err = f.Store.Settle(ctx, state.Settlement{
 		Session: f.call.Session, Call: f.call.ID, Fence: f.call.Fence, Key: f.key, State: f.changes,
-		Outcome: stored, Views: slices.Concat(f.based, f.grant.Views), Records: records, // what the gate went by is as it was
+		Outcome: stored, Views: slices.Concat(f.based, f.grant.Views), Records: records, // also of a tool that writes files alone: what the gate went by is as it was
 		Done: &state.Done{Tool: f.entry.Tool.Name, Targets: f.targets, Args: f.args, Data: f.outcome.Data},
 	})
 	if err != nil {

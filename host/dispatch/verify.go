@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -87,7 +88,7 @@ type verification struct {
 func (v *verification) lint(ctx context.Context, format string, data []byte) ([]lint.Finding, error) {
 	ctx, cancel := context.WithDeadline(ctx, v.until)
 	defer cancel()
-	return v.Linter.Lint(ctx, format, data)
+	return v.Linter.Lint(ctx, v.call.Session.Tenant, format, data)
 }
 
 // artifact holds everything that one artifact names against its declaration.
@@ -194,6 +195,8 @@ func (v *verification) content(ctx context.Context, a manifest.NamedArtifact, sh
 	}
 	found, err := v.lint(ctx, a.Format, data)
 	switch {
+	case errors.Is(err, lint.ErrBusy):
+		return host.ProblemOf(err) // which passes, and says nothing about the artifact
 	case err != nil:
 		p := host.ProblemOf(err)
 		return abi.NewProblem(abi.BadArtifact, "%s could not be checked, so nothing was kept: %s", shown, p.Message).WithHint("%s", p.Hint)

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
@@ -56,7 +58,7 @@ func newStudy(t *testing.T, edit func(*abi.Tool), linters ...manifest.Linter) *s
 	s.catalog, _ = s.set.Catalog(ctx, nil)
 	s.d = New(Config{
 		Config: grant.Config{Store: s.store, Files: s.files, Blobs: blobs},
-		Linter: lint.New(linters, slog.New(slog.NewTextHandler(&s.log, nil))),
+		Linter: lint.New(linters, slog.New(slog.NewTextHandler(&s.log, nil)), t.TempDir()),
 	})
 	return s
 }
@@ -141,6 +143,7 @@ func TestAnArtifactMustBeAsItIsDeclared(t *testing.T) {
 		{"empty, as may be", one(abi.Artifact{Path: "'a.txt'", Empty: true}), "", `{"files":[` + file("a.txt", "") + `]}`, ""},
 		{"too short", one(abi.Artifact{Path: "'a.txt'", MinBytes: 3}), "", `{"files":[` + file("a.txt", "ab") + `]}`, "has 2 bytes; it must have at least 3"},
 		{"JSON", one(abi.Artifact{Path: "'a.json'", Format: "json"}), "", `{"files":[` + file("a.json", "{\n\"a\" 1}") + `]}`, "line 2, column 5: not JSON"},
+		{"yml", one(abi.Artifact{Path: "'a.yml'", Format: "yml"}), "", `{"files":[` + file("a.yml", "a: 1\n") + `]}`, ""},
 		{"YAML", one(abi.Artifact{Path: "'a.conf'", Format: "yaml"}), "", `{"files":[` + file("a.conf", "a: 1\na: 2\n") + `]}`, "line 2, column 1: the key"},
 		{"TOML", one(abi.Artifact{Path: "'a.toml'", Format: "toml"}), "", `{"files":[` + file("a.toml", "a = 1\nb\n") + `]}`, "line 2"},
 		{"CSV", one(abi.Artifact{Path: "'a.csv'", Format: "csv"}), "", `{"files":[` + file("a.csv", "a,b\n1,2\n3\n") + `]}`, "line 3"},
@@ -162,7 +165,7 @@ func TestAnArtifactMustBeAsItIsDeclared(t *testing.T) {
 		{"a blob that is broken", one(abi.Artifact{Blob: "data.blob", Format: "json"}), "", `{"blob":"[1"}`, "not JSON"},
 		{"a blob that was not written", one(abi.Artifact{Blob: "data.blob"}), "", `{"answer":{"blob":"blob_x"}}`, `was to write the blob "blob_x", and did not`},
 		{"a YAML bomb", one(abi.Artifact{Path: "'a.yaml'", Format: "yaml"}), "", `{"files":[` + file("a.yaml", bomb()) + `]}`, "more than 1000000 values"},
-		{"too large to look at", one(abi.Artifact{Path: "'a.yaml'", Format: "yaml"}), "", `{"files":[{"path":"a.yaml","text":"- x\n","times":300000}]}`, "at most 1048576 are looked at"},
+		{"too large to look at", one(abi.Artifact{Path: "'a.yaml'", Format: "yaml"}), "", `{"files":[{"path":"a.yaml","text":"- x\n","times":300000}]}`, "at most 262144 are looked at"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStudy(t, tt.declared)
@@ -205,6 +208,26 @@ func (s *study) wantNothing(before string) {
 	}
 	if text, _ := s.read("a.json"); text != before {
 		s.t.Errorf("a.json is %q, want %q", text, before)
+	}
+}
+
+// An artifact that nobody had the time to look at is no bad one: the call is tried
+// again, and keeps nothing until then.
+func TestAnArtifactWaitsForALinterThatIsFree(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "open")
+	s := newStudy(t, artifacts(abi.Artifact{Path: "'a.py'", Format: "py"}), manifest.Linter{Ext: []string{"py"}, Run: []string{"sh", "-c", "while ! [ -e " + gate + " ]; do sleep 0.05; done", "sh"}})
+	var others sync.WaitGroup
+	for _, tenant := range []host.TenantID{"globex", "globex", "initech", "initech"} { // as many as run at once
+		others.Go(func() { _, _ = s.d.Linter.Lint(context.Background(), tenant, "py", []byte("x")) })
+	}
+	s.d.Sleep = func(ctx context.Context, _ time.Duration) error {
+		must(t, os.WriteFile(gate, nil, 0o600))
+		others.Wait()
+		return ctx.Err()
+	}
+	time.Sleep(500 * time.Millisecond) // for them to begin
+	if o := s.do("write", `{"files":[{"path":"a.py","text":"x"}]}`); !o.OK() || o.Attempts != 2 {
+		t.Errorf("it ended after %d attempts with %v", o.Attempts, o.Problem)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,12 @@ const pipeWait = time.Second
 // run runs a command on a copy of a file and reads what it says. An error
 // means that it has not told whether the file is right.
 func (l *Linter) run(ctx context.Context, argv []string, format string, content []byte) (found []Finding, said string, err error) {
-	folder, err := os.MkdirTemp("", "sluice-lint-")
+	if l.folder != "" {
+		if err := os.MkdirAll(l.folder, 0o700); err != nil {
+			return nil, "", err
+		}
+	}
+	folder, err := os.MkdirTemp(l.folder, "sluice-lint-")
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,20 +86,15 @@ func execute(ctx context.Context, folder string, argv []string, out *output) (in
 	if err != nil {
 		return 0, err
 	}
-	c := exec.CommandContext(ctx, program, argv[1:]...)
-	c.Dir, c.Env, c.WaitDelay = folder, []string{"PATH=" + os.Getenv("PATH")}, pipeWait
-	c.Stdout, c.Stderr = out, out
-	kill := inGroup(c)
-	c.Cancel = kill
-	if err := c.Start(); err != nil {
-		return 0, err
-	}
-	err = c.Wait()
-	_ = kill() // what it started and did not wait for; there is mostly nothing
+	c := exec.Command(program, argv[1:]...)
+	c.Dir, c.Env = folder, []string{"PATH=" + os.Getenv("PATH")}
+	whole, err := runGroup(ctx, c, out)
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return 0, errors.Join(context.Cause(ctx), err)
+	case !whole:
+		return 0, errors.Join(errors.New("something that it started was not at its end"), err)
 	case errors.As(err, &exit) && exit.Exited():
 		return exit.ExitCode(), nil
 	case err != nil:
@@ -102,8 +103,55 @@ func execute(ctx context.Context, folder string, argv []string, out *output) (in
 	return 0, nil
 }
 
-// An output keeps the beginning of what a command says. Both of a command's
-// streams go to one, and exec sees to it that they come one after the other.
+// runGroup runs a command in a process group of its own, until it ends or the
+// context does, and then kills what is left of the group, before anybody else
+// can have its number. It reports whether all that wrote to out has ended by
+// then.
+func runGroup(ctx context.Context, c *exec.Cmd, out *output) (whole bool, err error) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return false, err
+	}
+	defer from.Close()
+	c.Stdout, c.Stderr = to, to
+	g := inGroup(c)
+	err = c.Start()
+	to.Close()
+	if err != nil {
+		return false, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = g.kill() })
+	defer stop()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(out, from) // the end of it, or that it was closed here
+	}()
+	err = g.ended()
+	if err == nil {
+		whole = within(pipeWait, read)
+	}
+	g.finish() // what it started and did not wait for; there is mostly nothing
+	err = errors.Join(err, c.Wait())
+	from.Close()
+	<-read
+	return whole, err
+}
+
+// within reports whether something ends in a time.
+func within(d time.Duration, end <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-end:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// An output keeps the beginning of what a command says, which writes both of its
+// streams to one pipe.
 type output struct {
 	kept    []byte
 	seen    int

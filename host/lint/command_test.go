@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package lint
 
@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +29,7 @@ func script(text string) (*Linter, *bytes.Buffer) { return command("sh", "-c", t
 
 func command(argv ...string) (*Linter, *bytes.Buffer) {
 	var log bytes.Buffer
-	return New([]manifest.Linter{{Ext: []string{"py", "pyi"}, Run: argv}}, slog.New(slog.NewTextHandler(&log, nil))), &log
+	return New([]manifest.Linter{{Ext: []string{"py", "pyi"}, Run: argv}}, slog.New(slog.NewTextHandler(&log, nil)), ""), &log
 }
 
 func TestACommandsLinesAreFindings(t *testing.T) {
@@ -48,7 +50,7 @@ func TestACommandsLinesAreFindings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, _ := script(tt.script)
-			found, err := l.Lint(context.Background(), "py", []byte("x"))
+			found, err := l.Lint(context.Background(), "acme", "py", []byte("x"))
 			if name == "too many" {
 				if len(found) != MaxFindings {
 					t.Errorf("%d findings", len(found))
@@ -80,7 +82,7 @@ func TestACommandThatDoesNotDoItsWorkIsNoSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, log := make()
 			l.patience = 500 * time.Millisecond
-			found, err := l.Lint(context.Background(), "py", []byte("x"))
+			found, err := l.Lint(context.Background(), "acme", "py", []byte("x"))
 			if p := host.ProblemOf(err); p == nil || p.Code != abi.Unavailable || len(found) != 0 {
 				t.Errorf("%v, %v, want Unavailable", found, err)
 			}
@@ -100,7 +102,7 @@ func TestWhatACommandStartsEndsWithIt(t *testing.T) {
 			pids := filepath.Join(t.TempDir(), "pids")
 			l, _ := command("sh", "-c", text, pids)
 			l.patience = time.Second
-			_, _ = l.Lint(context.Background(), "py", []byte("x"))
+			_, _ = l.Lint(context.Background(), "acme", "py", []byte("x"))
 			said, err := os.ReadFile(pids)
 			started := strings.Fields(string(said))
 			if err != nil || len(started) < 3 {
@@ -132,7 +134,7 @@ func TestACommandIsAloneWithTheFile(t *testing.T) {
 	t.Setenv("SLUICE_TEST_SECRET", "hush")
 	if _, err := os.Stat("/proc/self/environ"); err == nil {
 		l, _ := command("sh", "-c", `tr '\0' '\n' </proc/self/environ; exit 1`)
-		found, err := l.Lint(context.Background(), "py", []byte("x"))
+		found, err := l.Lint(context.Background(), "acme", "py", []byte("x"))
 		if err != nil || len(found) != 1 || !strings.HasPrefix(found[0].Reason, "PATH=") || strings.Contains(found[0].Reason, "hush") || strings.Contains(found[0].Reason, " ") {
 			t.Errorf("its environment: %v, %v", found, err)
 		}
@@ -142,7 +144,7 @@ func TestACommandIsAloneWithTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, _ := command("sh", "-c", `ls -A; read line && echo "$line"; cat "$1"; pwd >"$0/where"; mkdir -p a/b; touch a/b/c; ln -s "$0" link; exit 1`, outside)
-	found, err := l.Lint(context.Background(), "py", []byte("content"))
+	found, err := l.Lint(context.Background(), "acme", "py", []byte("content"))
 	if err != nil || len(found) != 1 || found[0].Reason != "file.py content" {
 		t.Errorf("it sees %v, %v", found, err)
 	}
@@ -165,8 +167,92 @@ func TestAWaitForALinterEndsWithTheCall(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if _, err := l.Lint(ctx, "py", nil); host.ProblemOf(err) == nil {
+	if _, err := l.Lint(ctx, "acme", "py", nil); host.ProblemOf(err) == nil {
 		t.Error("it did not wait for its turn")
+	}
+}
+
+// A file that nobody had the time for is not a file that is wrong.
+func TestAFullHouseIsToldAsOne(t *testing.T) {
+	l, _ := script("exit 0")
+	l.turn = 10 * time.Millisecond
+	for range commandSlots {
+		l.slots <- struct{}{}
+	}
+	for range treeSlots {
+		l.trees <- struct{}{}
+	}
+	for format, want := range map[string]bool{"py": true, "yaml": true, "toml": true, "go": true, "json": false, "csv": false} {
+		_, err := l.Lint(context.Background(), "acme", format, []byte("1"))
+		p := host.ProblemOf(err)
+		if errors.Is(err, ErrBusy) != want || want && (p == nil || p.Code != abi.Unavailable) {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+	<-l.trees
+	for range 2 { // whoever is done gives the slot back
+		if _, err := l.Lint(context.Background(), "acme", "yaml", []byte("a: 1")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A tenant whose files hang a linter does not keep the others from theirs.
+func TestOneTenantDoesNotTakeAllLinters(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "open")
+	l, _ := command("sh", "-c", `if grep -q hang "$1"; then echo >>"$0.begun"; while ! [ -e "$0" ]; do sleep 0.02; done; fi`, gate)
+	var hanging sync.WaitGroup
+	for range 2 * commandSlots {
+		hanging.Go(func() { _, _ = l.Lint(context.Background(), "acme", "py", []byte("hang")) })
+	}
+	for begun := 0; begun < tenantSlots; time.Sleep(10 * time.Millisecond) {
+		said, _ := os.ReadFile(gate + ".begun")
+		begun = len(said)
+	}
+	if _, err := l.Lint(context.Background(), "globex", "py", []byte("x")); err != nil {
+		t.Errorf("another tenant's: %v", err)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hanging.Wait()
+	if len(l.shares) != 0 {
+		t.Errorf("%d shares are left", len(l.shares))
+	}
+}
+
+// Linters look upwards for their configuration: nobody else may put one there.
+func TestACopyLiesInTheHostsOwnFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "lint")
+	l := New([]manifest.Linter{{Ext: []string{"py"}, Run: []string{"sh", "-c", "pwd; exit 1", "sh"}}}, nil, folder)
+	found, err := l.Lint(context.Background(), "acme", "py", []byte("x"))
+	if err != nil || len(found) != 1 || filepath.Dir(found[0].Reason) != folder {
+		t.Errorf("it ran in %v, %v", found, err)
+	}
+	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v, %v", info, err)
+	}
+}
+
+// As long as the leader was not waited for, its number is nobody else's.
+func TestAGroupIsKilledBeforeItsNumberIsFree(t *testing.T) {
+	c := exec.Command("sh", "-c", "exit 0")
+	g := inGroup(c)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.ended(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(c.Process.Pid, 0); err != nil {
+		t.Errorf("its leader was waited for: %v", err)
+	}
+	g.finish()
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := g.kill(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("after that it is killed again: %v", err)
 	}
 }
 
@@ -177,15 +263,15 @@ func TestALinterKnowsWhatItCanLookAt(t *testing.T) {
 		if l.Knows(format) != want[0] || none.Knows(format) != want[1] {
 			t.Errorf("%q: %v and %v", format, l.Knows(format), none.Knows(format))
 		}
-		_, err := none.Lint(context.Background(), format, []byte("1"))
+		_, err := none.Lint(context.Background(), "acme", format, []byte("1"))
 		if (err == nil) != want[1] {
 			t.Errorf("%q without commands: %v", format, err)
 		}
 	}
-	if found, err := none.Lint(context.Background(), "json", []byte("{")); err != nil || len(found) != 1 {
+	if found, err := none.Lint(context.Background(), "acme", "json", []byte("{")); err != nil || len(found) != 1 {
 		t.Errorf("%v, %v", found, err)
 	}
-	if _, err := l.Lint(context.Background(), "py", make([]byte, commandBytes+1)); err != nil {
+	if _, err := l.Lint(context.Background(), "acme", "py", make([]byte, commandBytes+1)); err != nil {
 		t.Errorf("a large file: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 )
 
 // Bounds of a look at one file.
@@ -20,7 +21,7 @@ const (
 	MaxReasonBytes = 300
 
 	maxStreamed = int(abi.CallWriteBytes) // of JSON and CSV, which take no memory of their own: all that a call may write
-	maxParsed   = 1 << 20                 // of YAML and Go, whose trees take some hundred times as much
+	maxParsed   = 1 << 20                 // of Go, whose tree takes some fifty times as much
 )
 
 // A Finding is one thing that is wrong with a file.
@@ -49,10 +50,7 @@ func FormatOf(name string) string {
 	if strings.Trim(format, "abcdefghijklmnopqrstuvwxyz0123456789") != "" || len(format) > maxFormatBytes {
 		return ""
 	}
-	if format == "yml" {
-		return "yaml"
-	}
-	return format
+	return manifest.Format(format)
 }
 
 // maxFormatBytes is longer than the extensions that there are.
@@ -105,12 +103,18 @@ func parserOf(format string) func([]byte) []Finding {
 	return nil
 }
 
+// grows reports whether the parser of a format builds a tree, which takes many
+// times the memory of the file.
+func grows(format string) bool { return format == "yaml" || format == "toml" || format == "go" }
+
 func maxBytes(format string) int {
 	switch format {
 	case "json", "csv", "tsv":
 		return maxStreamed
 	case "toml":
 		return maxTOML
+	case "yaml":
+		return maxYAML
 	}
 	return maxParsed
 }

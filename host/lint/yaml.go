@@ -13,6 +13,7 @@ import (
 
 // Bounds of a file of YAML.
 const (
+	maxYAML          = 256 << 10 // bytes: its tree takes some hundred times as much
 	maxYAMLValues    = 1_000_000 // with its aliases followed: whoever reads the file has all of them in the memory
 	maxYAMLDocuments = 1_000
 	maxYAMLNest      = 256 // many readers take a part of the stack for each level

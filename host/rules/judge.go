@@ -61,7 +61,7 @@ func (j judge) ask(ctx context.Context, o abi.Occasion) host.Opinion {
 	}
 	return host.Opinion{
 		Tier: opinion.Tier, Say: cut(opinion.Say, sayText), Problem: bounded(opinion.Problem),
-		Note: j.note(j.verdict(opinion), opinion.Note, result),
+		Note: j.note(j.verdict(opinion), refusal(opinion), opinion.Note, result),
 	}
 }
 
@@ -70,7 +70,7 @@ func (j judge) ask(ctx context.Context, o abi.Occasion) host.Opinion {
 // again blocks, and the operator is alerted.
 func (j judge) undecided(why string, result sandbox.Result, passing bool) host.Opinion {
 	why = cut(why, whyText)
-	o := host.Opinion{Note: j.note("could not decide: "+why, "", result)}
+	o := host.Opinion{Note: j.note("could not decide", why, "", result)}
 	switch {
 	case j.observer:
 	case passing:
@@ -90,21 +90,31 @@ func (j judge) verdict(o abi.Opinion) string {
 	}
 	switch {
 	case o.Problem != nil:
-		return fmt.Sprintf("%srefuse%s with %d: %s", would, verb, o.Problem.Code, cut(o.Problem.Message, noteText))
+		return fmt.Sprintf("%srefuse%s with %d", would, verb, o.Problem.Code)
 	case o.Tier != "" && o.Tier != abi.Auto:
 		return fmt.Sprintf("%sask%s for %s", would, verb, o.Tier)
 	}
 	return "no objection"
 }
 
-// note is the line on record: what was decided, what the module says of it, by
-// which bytes, and what that cost.
-func (j judge) note(verdict, said string, result sandbox.Result) string {
-	line := verdict
-	if said != "" {
-		line += "; " + cut(said, noteText)
+// refusal gives the words of a refusal, if it is one.
+func refusal(o abi.Opinion) string {
+	if o.Problem == nil {
+		return ""
 	}
-	line += fmt.Sprintf(" (sha256 %.*s, %d units of fuel, %s of memory)", digestText, j.release.SHA256, result.Usage.Fuel, result.Usage.PeakMemory)
+	return o.Problem.Message
+}
+
+// note is the line on record: what was decided, by which bytes, what that cost,
+// why, and what the module says of it. The record of a call cuts a line, so what
+// a module can make long comes last.
+func (j judge) note(verdict, why, said string, result sandbox.Result) string {
+	line := fmt.Sprintf("%s (sha256 %.*s, %d units of fuel, %s of memory)", verdict, digestText, j.release.SHA256, result.Usage.Fuel, result.Usage.PeakMemory)
+	for _, words := range []string{why, said} {
+		if words != "" {
+			line += "; " + cut(words, noteText)
+		}
+	}
 	if len(result.Logs) == 0 {
 		return line
 	}
@@ -116,7 +126,8 @@ func (j judge) note(verdict, said string, result sandbox.Result) string {
 }
 
 // readOpinion accepts one opinion that can be one at that point, or says what is
-// wrong with it. A misspelt objection is no consent.
+// wrong with it. A misspelt objection is no consent, and neither is one that a
+// second member of its name, or of one that reads the same, takes back.
 func readOpinion(output []byte, at abi.HookPoint) (o abi.Opinion, wrong string) {
 	d := json.NewDecoder(bytes.NewReader(output))
 	d.DisallowUnknownFields()
@@ -126,10 +137,31 @@ func readOpinion(output []byte, at abi.HookPoint) (o abi.Opinion, wrong string) 
 	if _, err := d.Token(); err != io.EOF {
 		return abi.Opinion{}, "it gave more than one opinion"
 	}
+	if !exact(output) {
+		return abi.Opinion{}, "its answer has a member twice, or one that is nearly an opinion's"
+	}
 	if wrong := o.Check(at); wrong != "" {
 		return abi.Opinion{}, wrong
 	}
 	return o, ""
+}
+
+// exact reports whether an answer has the members of an opinion to the letter,
+// and all of its members once. The decoder takes any case, and the last of two.
+func exact(output []byte) bool {
+	if _, err := host.Canonical(output); err != nil {
+		return false
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(output, &members) != nil {
+		return false
+	}
+	for name := range members {
+		if name != "tier" && name != "say" && name != "problem" && name != "note" {
+			return false
+		}
+	}
+	return true
 }
 
 // bounded cuts the words of a refusal.

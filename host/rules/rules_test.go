@@ -71,7 +71,7 @@ func TestAnObserverDecidesNothing(t *testing.T) {
 	c := newCourt(t)
 	c.enforce("  - {skill: test.rules@1.0.0, observer: true}\n")
 	for item, note := range map[string]string{
-		"rule:refuse": "would refuse with 3002: the rule says no", "rule:block": "would ask for block", "rule:panic": "could not decide", "rule:spin": "could not decide", "pen": "no objection",
+		"rule:refuse": "would refuse with 3002", "rule:block": "would ask for block", "rule:panic": "could not decide", "rule:spin": "could not decide", "pen": "no objection",
 	} {
 		o := c.order("acme", item)
 		wantEnd(t, o, 0, "")
@@ -155,8 +155,8 @@ func TestWhatAModuleDecidedIsOnRecord(t *testing.T) {
 	for item, want := range map[string][]string{
 		"pen":         {"hook test.rules@1.0.0: no objection (sha256 " + digest, "units of fuel", "of memory"},
 		"rule:ask":    {"hook test.rules@1.0.0: asks for hard-gate (sha256"},
-		"rule:refuse": {"hook test.rules@1.0.0: refuses with 3002: the rule says no"},
-		"rule:panic":  {"hook test.rules@1.0.0: could not decide: ", "panic: secret detail"},
+		"rule:refuse": {"hook test.rules@1.0.0: refuses with 3002 (sha256", "of memory); the rule says no"},
+		"rule:panic":  {"hook test.rules@1.0.0: could not decide (sha256 ", "panic: secret detail"},
 		"rule:tell": {
 			"pre_tool_call|s1|mia|acme|l1|en|1|test.guest@1.0.0|true|{\\\"count\\\":2,\\\"item\\\":\\\"rule:tell\\\"}||[]||0|[]|[]|", "seen pre_tool_call",
 			"post_tool_call|s1|mia|acme|l1|en|1|test.guest@1.0.0|true|{\\\"count\\\":2,\\\"item\\\":\\\"rule:tell\\\"}|soft-gate|[rule:tell]|{\\\"item\\\":\\\"rule:tell\\\",\\\"total\\\":2}|0|[]|[]|",
@@ -173,14 +173,25 @@ func TestWhatAModuleDecidedIsOnRecord(t *testing.T) {
 
 func TestTheWordsOfAModuleAreCut(t *testing.T) {
 	c := newCourt(t)
-	hooks, err := c.load("  - skill: test.rules@1.0.0\n")
+	c.publish(rulesGuest, func(m *abi.Manifest) { m.Version, m.Limits = "1.1.0", abi.Limits{Fuel: 5_000_000_000} })
+	hooks, err := c.load("  - {skill: test.rules@1.1.0, deadline: 10s}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o, _ := hooks[0].PreToolCall(t.Context(), host.ToolCall{Args: json.RawMessage(`{"item":"rule:long"}`)})
+	if o.Problem == nil || o.Problem.Code != abi.NotAllowed {
+		t.Fatalf("it decides %+v", o)
+	}
 	text, err := json.Marshal(o.Problem)
-	if o.Problem == nil || err != nil || len(text) > 6000 || len(o.Problem.Candidates) > maxNearWords || len(o.Note) > 2000 {
+	if err != nil || len(text) > 6000 || len(o.Problem.Candidates) > maxNearWords || len(o.Note) > 2000 {
 		t.Errorf("the problem has %d bytes, the note %d: %v", len(text), len(o.Note), err)
+	}
+	c.enforce("  - {skill: test.rules@1.1.0, deadline: 10s}\n")
+	r := c.recorded(c.order("acme", "rule:long"), "acme") // where a call's notes are cut once more
+	for _, want := range []string{"refuses with 3002 (sha256 ", "units of fuel", "of memory); 很"} {
+		if !strings.Contains(r, want) {
+			t.Errorf("on record is %s, want %q", r, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 )
 
@@ -30,8 +31,9 @@ type Settlement struct {
 //   - NotAllowed if the tenant's kv has forks and takes no writes,
 //   - QuotaReached if the views scanned too much to be checked.
 //
-// What a call has read is checked only if it writes kv or state. After a
-// StoreFailure, Claim tells whether the commit took place after all.
+// What a call has read is checked if it has a key, whatever it writes, or if it
+// writes kv or state. After a StoreFailure, Claim tells whether the commit took
+// place after all.
 func (s *Store) Settle(ctx context.Context, st Settlement) error {
 	const op = "state.Settle"
 	records, err := checkRecords(st.Session, st.Records)
@@ -55,9 +57,13 @@ func (s *Store) checkSettlement(st Settlement) error {
 		return err
 	}
 	for _, v := range st.Views {
-		if err := v.checkSettle(s, st.Session.Tenant, st.writes()); err != nil {
+		if err := v.checkSettle(s, st.Session.Tenant); err != nil {
 			return err
 		}
+	}
+	if scanned := scannedBy(st.Views); st.checked() && scanned > maxWatched {
+		return abi.NewProblem(abi.QuotaReached, "a call that writes may scan %d entries; this one, with its facts, scanned %d", maxWatched, scanned).
+			WithHint("It is for the skill's author: read by key, scan under a longer prefix, or keep the sum of it under a key of its own.")
 	}
 	if st.Key == "" && st.Done != nil {
 		return badValue("call %s is done with a write that it has not claimed", st.Call)
@@ -84,6 +90,10 @@ func (st Settlement) writes() bool {
 	return len(st.State) > 0
 }
 
+// checked reports whether what the call has read must be as it was. A call with
+// a key may have written files, or over the network: its views do not show that.
+func (st Settlement) checked() bool { return st.Key != "" || st.writes() }
+
 func (s *Store) settle(ctx context.Context, ex *executor, st Settlement, at time.Time) error {
 	if err := s.settleClaim(ctx, ex, st, at); err != nil {
 		return err
@@ -91,7 +101,7 @@ func (s *Store) settle(ctx context.Context, ex *executor, st Settlement, at time
 	if err := s.addDone(ctx, ex, st, at); err != nil {
 		return err
 	}
-	if !st.writes() {
+	if !st.checked() {
 		return s.keepRecords(ctx, ex, at, st.Records)
 	}
 	set := slotsOf(st.Views) | slotOf(string(st.Call)) // one at least, for the records

@@ -227,6 +227,47 @@ func TestACallThatWritesMayScanSoMuchAndNoMore(t *testing.T) {
 	})
 }
 
+// It is the writer that has to look at all of them again, whoever read them.
+func TestWhatAllViewsOfACallScannedCounts(t *testing.T) {
+	s := sqliteDatabase().open(t)
+	must(t, s.Import(t.Context(), "shop", "n", manyEntries(abi.ScanPageEntries)))
+	one, other := s.View("shop", "n"), s.View("shop", "n")
+	for range maxWatched/abi.ScanPageEntries/2 + 1 {
+		for _, view := range []*View{one, other} {
+			_, err := view.Scan(t.Context(), abi.ScanQuery{KeysOnly: true})
+			must(t, err)
+		}
+	}
+	if !Settleable([]*View{one}) || Settleable([]*View{one, other}) {
+		t.Errorf("it says %v of one and %v of both", Settleable([]*View{one}), Settleable([]*View{one, other}))
+	}
+	must(t, one.Put("k", nil))
+	wantCode(t, settleView(t, one, other), abi.QuotaReached)
+}
+
+// A call with a key may have written where no view shows it, such as files.
+func TestACallWithAKeyIsCheckedWhateverItWrites(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		for i, read := range []func(*View){
+			func(v *View) { _, _, _ = v.Get(t.Context(), "price") },
+			func(v *View) { _, _ = v.Scan(t.Context(), abi.ScanQuery{}) },
+		} {
+			req := request(session("shop"), host.Key(fmt.Sprint("key", i)), host.CallID(fmt.Sprint("call", i)))
+			claimNew(t, s, req)
+			view := s.View("shop", "n")
+			read(view)
+			st := settlement(req, `1`)
+			st.Views = []*View{view}
+			put(t, s, "shop", "price", fmt.Sprint(i))
+			wantCode(t, s.Settle(t.Context(), st), abi.StoreConflict)
+			view.Reset()
+			read(view)
+			must(t, s.Settle(t.Context(), st))
+		}
+	})
+}
+
 // retry runs a call as its caller would: again, while others are faster.
 func retry(t *testing.T, view *View, attempt func() error) {
 	for {

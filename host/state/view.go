@@ -11,8 +11,8 @@ import (
 	"github.com/sluicehq/sluice/host"
 )
 
-// maxWatched bounds how many rows the scans of one call that writes may have
-// gone over: the writer reads them once more before it commits, and while it
+// maxWatched bounds how many rows the scans of one call that writes, and of its
+// facts, may have gone over: the writer reads them once more before it commits, and while it
 // does so everybody waits.
 const maxWatched = 50_000
 
@@ -189,17 +189,28 @@ func (v *View) set(op, key string, w pending) error {
 }
 
 // checkSettle says whether the view may take part in a settlement.
-func (v *View) checkSettle(s *Store, tenant host.TenantID, writes bool) error {
+func (v *View) checkSettle(s *Store, tenant host.TenantID) error {
 	switch {
 	case v.bad != nil:
 		return v.bad
 	case v.store != s || v.tenant != tenant:
 		return badValue("a view of tenant %q cannot be settled with a call of tenant %q", v.tenant, tenant)
-	case writes && v.scanned > maxWatched:
-		return abi.NewProblem(abi.QuotaReached, "a call that writes may scan %d entries; this one, or a fact of it, scanned %d", maxWatched, v.scanned).
-			WithHint("It is for the skill's author: read by key, scan under a longer prefix, or keep the sum of it under a key of its own.")
 	}
 	return nil
+}
+
+// Settleable reports whether a call that writes could be settled with views that
+// have read what these have: whether they have not scanned too much to be checked.
+// It is cheap, and for the goroutine that the views are of.
+func Settleable(views []*View) bool { return scannedBy(views) <= maxWatched }
+
+// scannedBy gives how many rows the scans of views have gone over.
+func scannedBy(views []*View) int {
+	scanned := 0
+	for _, v := range views {
+		scanned += v.scanned
+	}
+	return scanned
 }
 
 // verify fails with StoreConflict if something that the view has read is not

@@ -16,6 +16,7 @@ var _ = sdk.Skill("test.scribe", "1.0.0", "Writes what it is told to.",
 // A Task says what to write, and what to answer.
 type Task struct {
 	Price  float64         `json:"price,omitempty"`
+	Only   bool            `json:"only,omitempty"` // the files, and nothing of its own
 	Files  []File          `json:"files,omitempty"`
 	Remove []string        `json:"remove,omitempty"`
 	Blob   string          `json:"blob,omitempty"`
@@ -45,15 +46,20 @@ type Empty struct{}
 
 var _ = sdk.Tool("quote", quote, sdk.Summary("Say the price."), sdk.Example("how much", Empty{}))
 
-func quote(sdk.Call, Empty) (Quote, error) { return Quote{Price: 98, Currency: "CNY"}, nil }
+func quote(c sdk.Call, _ Empty) (Quote, error) {
+	q := Quote{Price: 98, Currency: "CNY"}
+	_, err := sdk.KVGetJSON(c, "price", &q.Price)
+	return q, err
+}
 
 var _ = sdk.Tool("write", write, sdk.Summary("Write files."), sdk.Write, sdk.Idempotent, sdk.Targets("['scribe']"), sdk.Example("write", Task{}),
 	sdk.Fact("price", abi.FactSpec{Tool: "quote", At: "price"}), sdk.Fact("currency", abi.FactSpec{Tool: "quote", At: "currency"}))
 
 func write(c sdk.Call, in Task) (json.RawMessage, error) {
-	// Whatever comes of the rest, this shows whether the call was kept.
-	if err := sdk.KVPut(c, "kept", []byte("1")); err != nil {
-		return nil, err
+	if !in.Only { // whatever comes of the rest, this shows whether the call was kept
+		if err := sdk.KVPut(c, "kept", []byte("1")); err != nil {
+			return nil, err
+		}
 	}
 	for _, f := range in.Files {
 		text := make([]byte, 0, len(f.Text)*max(f.Times, 1))
