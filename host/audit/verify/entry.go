@@ -50,44 +50,31 @@ func parseEntry(line []byte) (entry, error) {
 	return e, e.check()
 }
 
-// unmarshalExactly reads one object. What is hashed must be what every reader of
-// the text sees, and readers differ where a name stands twice or, as Go's takes it
-// for the same, in other letters: such a text is refused.
+// unmarshalExactly reads one object into a struct: each name at most once, and as
+// the tags spell it. What is hashed must be what every reader of the text sees, and
+// readers differ where a name stands twice or, as Go's takes it for the same, in
+// other letters.
 func unmarshalExactly(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return errors.New("it is not UTF-8")
 	}
-	if err := exactNames(data, reflect.TypeOf(into).Elem()); err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
-}
-
-// exactNames reports whether the text is one object, with each name at most once
-// and as the tags of the struct spell it.
-func exactNames(data []byte, of reflect.Type) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return errors.New("it is no object")
 	}
-	left := make(map[string]bool, of.NumField())
-	for i := range of.NumField() {
-		left[of.Field(i).Tag.Get("json")] = true
-	}
-	var value json.RawMessage
+	left := fieldsOf(reflect.ValueOf(into).Elem())
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
 			return err
 		}
 		name, _ := t.(string)
-		if !left[name] {
+		field, ok := left[name]
+		if !ok {
 			return fmt.Errorf("%q stands in it twice, or is not known", name)
 		}
-		left[name] = false
-		if err := d.Decode(&value); err != nil {
+		delete(left, name)
+		if err := d.Decode(field); err != nil {
 			return err
 		}
 	}
@@ -98,6 +85,15 @@ func exactNames(data []byte, of reflect.Type) error {
 		return errors.New("there is more than one value")
 	}
 	return nil
+}
+
+// fieldsOf gives where a struct's fields are, by the names of their tags.
+func fieldsOf(v reflect.Value) map[string]any {
+	fields := make(map[string]any, v.NumField())
+	for i := range v.NumField() {
+		fields[v.Type().Field(i).Tag.Get("json")] = v.Field(i).Addr().Interface()
+	}
+	return fields
 }
 
 // check says what keeps an entry from having a hash.
