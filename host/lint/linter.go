@@ -80,7 +80,8 @@ type share struct {
 	users int // guarded by the linter's mu
 }
 
-// Lint gives what is wrong with a file of a tenant's, at most MaxFindings, or nil. A format
+// Lint gives what is wrong with a file of a tenant's, at most MaxFindings, or
+// nil. It waits a few seconds for its turn, and gives ErrBusy then. A format
 // that nothing knows, and a command that could not do its work, give an error
 // with the code Unavailable; that is not the same as a file without findings.
 func (l *Linter) Lint(ctx context.Context, tenant host.TenantID, format string, content []byte) ([]Finding, error) {
@@ -95,7 +96,7 @@ func (l *Linter) Lint(ctx context.Context, tenant host.TenantID, format string, 
 	}
 	found, err := l.parse(ctx, format, content)
 	if err != nil {
-		return nil, host.Fail(op, problemOf(err), err)
+		return nil, host.Fail(op, busy(), err)
 	}
 	if len(found) > 0 || argv == nil {
 		return found, nil
@@ -105,7 +106,7 @@ func (l *Linter) Lint(ctx context.Context, tenant host.TenantID, format string, 
 	}
 	leave, err := l.enter(ctx, tenant)
 	if err != nil {
-		return nil, host.Fail(op, problemOf(err), err)
+		return nil, host.Fail(op, busy(), err)
 	}
 	defer leave()
 	found, output, err := l.run(ctx, argv, format, content)
@@ -167,7 +168,8 @@ func (l *Linter) unshare(tenant host.TenantID, s *share) {
 	}
 }
 
-// take waits for a slot. It gives ErrBusy, or the end of the call.
+// take waits for a slot. It gives ErrBusy, also where the caller's time is up
+// before there is one.
 func (l *Linter) take(ctx context.Context, slots chan struct{}) error {
 	turn := time.NewTimer(l.turn)
 	defer turn.Stop()
@@ -177,15 +179,11 @@ func (l *Linter) take(ctx context.Context, slots chan struct{}) error {
 	case <-turn.C:
 		return ErrBusy
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return errors.Join(ErrBusy, context.Cause(ctx))
 	}
 }
 
-// problemOf gives the problem of a wait that has ended without a slot; nil where
-// the error says it itself.
-func problemOf(err error) *abi.Problem {
-	if !errors.Is(err, ErrBusy) {
-		return nil
-	}
+// busy is the problem of a wait that has ended without a slot.
+func busy() *abi.Problem {
 	return abi.NewProblem(abi.Unavailable, "too many files are looked at right now").WithHint("Try again in a moment.")
 }
