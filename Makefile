@@ -29,7 +29,7 @@ replay: build
 	$(BIN) --home .cache/demo replay ../shared/data/tau-airline
 
 # Everything that a change must keep, with the race detector; then, without it,
-# the commands, whose doors and halls were tested with it, and
+# the commands, whose doors and halls were tested with it, precheck, and
 # the packages that have proofs which it would make too slow (the WebAssembly
 # specification's suite, other databases' parsers, a crash after each step, all
 # attacks). Guests are compiled by a
@@ -38,8 +38,8 @@ replay: build
 test: deps-guests deps-mariadb
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk ./skills/...
-	$(GO) test -race -timeout 14m $$($(GO) list ./... | grep -v /cmd/)
-	$(GO) test -timeout 14m ./cmd/...
+	$(GO) test -race -timeout 14m $$($(GO) list ./... | grep -v -e /cmd/ -e /precheck)
+	$(GO) test -timeout 14m ./cmd/... ./precheck
 	$(GO) test -timeout 14m ./host ./host/rewrite ./host/sandbox ./host/window ./sdk
 	$(GO) test -timeout 14m -run Parsers ./host/state
 	$(GO) test -timeout 14m -run 'Crash|Killed|EveryHistory|NoAttack' ./host/agent ./host/dispatch
