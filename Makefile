@@ -42,7 +42,7 @@ test: deps-guests deps-mariadb
 	$(GO) test -timeout 14m ./cmd/... ./precheck
 	$(GO) test -timeout 14m ./host ./host/rewrite ./host/sandbox ./host/window ./sdk
 	$(GO) test -timeout 14m -run Parsers ./host/state
-	$(GO) test -timeout 14m -run 'Crash|Killed|EveryHistory|NoAttack' ./host/agent ./host/dispatch
+	$(GO) test -timeout 14m -run 'Crash|Killed|EveryHistory|NoAttack|Script|TenMegabytes|SpilledData' ./host/agent ./host/dispatch
 	$(GO) test -timeout 14m -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
 # Tests of guests' memory as systems without Linux's means have it: a copy of

@@ -4,4 +4,4 @@ package dispatch
 
 // attacksUnderRace is how many attacks of each kind are made under the race
 // detector, which makes them ten times slower and looks for other things.
-const attacksUnderRace = 4
+const attacksUnderRace = 2
