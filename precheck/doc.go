@@ -10,13 +10,16 @@
 //     whose manifest is then what its sluice_describe says.
 //  2. The rules on the bytes run. A file that is no module ends here: everything
 //     behind this step needs one, and says that it was not run.
-//  3. The rules on the manifest run, on one that is valid; what makes it invalid
-//     are the findings of the first of them.
-//  4. The module is loaded by a sandbox, as a host would, and the rules on what
-//     it became run.
-//  5. Waivers of the repository are applied: a finding that is waived is told, with
-//     the reason, and fails nothing; a waiver that is out of date, or that nothing
-//     needs, is a finding.
+//  3. The module is loaded by a sandbox, as a host would, and asked what it is. The
+//     manifest is the one beside it, or else that; what makes it invalid are the
+//     findings of one rule.
+//  4. The rules on a valid manifest run, and those that hold the binary against it.
+//  5. A skill that failed none of these is tried: its examples through the gate of a
+//     host of its own, and the module past the gate, with made arguments and with
+//     host functions that give junk.
+//  6. It is held against its last release, where one is given.
+//  7. A finding that the repository waives is told, with the reason, and fails
+//     nothing; a waiver that is out of date, or that nothing needs, is a finding.
 //
 // Every step tells one stream of messages; the writers of the reports read that
 // and nothing else.
