@@ -1,9 +1,11 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -139,15 +141,25 @@ func numberFits(s *jsonschema.Schema, value string) bool {
 	if s.Minimum == nil && s.ExclusiveMinimum == nil && s.Maximum == nil && s.ExclusiveMaximum == nil && s.MultipleOf == nil {
 		return true
 	}
-	r := rat(value)
 	switch {
-	case s.Minimum != nil && r.Cmp(s.Minimum) < 0,
-		s.ExclusiveMinimum != nil && r.Cmp(s.ExclusiveMinimum) <= 0,
-		s.Maximum != nil && r.Cmp(s.Maximum) > 0,
-		s.ExclusiveMaximum != nil && r.Cmp(s.ExclusiveMaximum) >= 0:
+	case s.Minimum != nil && compare(value, s.Minimum) < 0,
+		s.ExclusiveMinimum != nil && compare(value, s.ExclusiveMinimum) <= 0,
+		s.Maximum != nil && compare(value, s.Maximum) > 0,
+		s.ExclusiveMaximum != nil && compare(value, s.ExclusiveMaximum) >= 0:
 		return false
 	}
-	return s.MultipleOf == nil || new(big.Rat).Quo(r, s.MultipleOf).IsInt()
+	return s.MultipleOf == nil || new(big.Rat).Quo(rat(value), s.MultipleOf).IsInt()
+}
+
+// compare gives how a number stands to a bound, exactly. Nearly all are whole
+// and small, and need no fractions for that.
+func compare(value string, bound *big.Rat) int {
+	if len(value) <= plainDigits && bound.IsInt() && bound.Num().IsInt64() {
+		if whole, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return cmp.Compare(whole, bound.Num().Int64())
+		}
+	}
+	return rat(value).Cmp(bound)
 }
 
 func (f *fitter) object(s *jsonschema.Schema, n *node, at *spot, about string) bool {
@@ -179,7 +191,7 @@ func (f *fitter) object(s *jsonschema.Schema, n *node, at *spot, about string) b
 // member holds one member against all that an object's schema says of it.
 func (f *fitter) member(s *jsonschema.Schema, m member, at *spot) bool {
 	ok, named := true, false
-	here := at.member(m)
+	here := f.toMember(at, m)
 	if s.PropertyNames != nil {
 		ok = f.fits(s.PropertyNames, &node{kind: text, text: m.name, line: m.line}, here, "")
 	}
@@ -224,9 +236,9 @@ func (f *fitter) list(s *jsonschema.Schema, n *node, at *spot, about string) boo
 		}
 		switch {
 		case i < len(s.PrefixItems):
-			ok = f.fits(s.PrefixItems[i], item, at.item(i, item), "") && ok
+			ok = f.fits(s.PrefixItems[i], item, f.toItem(at, i, item), "") && ok
 		case s.Items2020 != nil:
-			ok = f.fits(s.Items2020, item, at.item(i, item), "") && ok
+			ok = f.fits(s.Items2020, item, f.toItem(at, i, item), "") && ok
 		}
 	}
 	return ok

@@ -42,7 +42,7 @@ func readJSON(raw []byte) (*node, error) {
 	if !json.Valid(raw) {
 		return nil, syntaxError(raw)
 	}
-	r := jsonReader{raw: raw, line: 1}
+	r := jsonReader{raw: raw, whole: string(raw), line: 1}
 	return r.value(0)
 }
 
@@ -67,11 +67,32 @@ func syntaxError(raw []byte) error {
 	return &jsonError{0, "not JSON"}
 }
 
-// A jsonReader builds nodes from text that is known to be valid JSON.
+// A jsonReader builds nodes from text that is known to be valid JSON. What is
+// written out in the text is not copied once more, and nodes are made many at
+// once: each call of a tool reads its arguments and its data so.
 type jsonReader struct {
-	raw  []byte
-	pos  int
-	line int
+	raw   []byte
+	whole string // raw
+	pos   int
+	line  int
+	spare []node // for what comes next
+}
+
+// How many nodes are made at once: as many as small arguments have, and more the
+// larger the text is.
+const (
+	fewNodes  = 8
+	manyNodes = 256
+)
+
+func (r *jsonReader) node() *node {
+	if len(r.spare) == 0 {
+		r.spare = make([]node, min(max(fewNodes, len(r.raw)/manyNodes), manyNodes))
+	}
+	n := &r.spare[0]
+	r.spare = r.spare[1:]
+	n.line = r.line
+	return n
 }
 
 func (r *jsonReader) value(depth int) (*node, error) {
@@ -79,7 +100,7 @@ func (r *jsonReader) value(depth int) (*node, error) {
 		return nil, &jsonError{r.pos, fmt.Sprintf("nested deeper than %d", MaxDepth)}
 	}
 	r.space()
-	n := &node{line: r.line}
+	n := r.node()
 	switch c := r.raw[r.pos]; c {
 	case '{':
 		n.kind = object
@@ -105,6 +126,9 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	}
 	return n, nil
 }
+
+// fewParts is how many members or items most objects and lists have at most.
+const fewParts = 4
 
 func (r *jsonReader) object(n *node, depth int) error {
 	var seen map[string]bool // only for objects too large to search
@@ -133,6 +157,9 @@ func (r *jsonReader) object(n *node, depth int) error {
 		if err != nil {
 			return err
 		}
+		if n.members == nil {
+			n.members = make([]member, 0, fewParts)
+		}
 		n.members = append(n.members, member{name, line, value})
 	}
 	r.pos++
@@ -145,6 +172,9 @@ func (r *jsonReader) list(n *node, depth int) error {
 		item, err := r.value(depth + 1)
 		if err != nil {
 			return err
+		}
+		if n.items == nil {
+			n.items = make([]*node, 0, fewParts)
 		}
 		n.items = append(n.items, item)
 	}
@@ -182,7 +212,7 @@ func (r *jsonReader) word() string {
 	for r.pos < len(r.raw) && !strings.ContainsRune(" \t\r\n,]}", rune(r.raw[r.pos])) {
 		r.pos++
 	}
-	return string(r.raw[start:r.pos])
+	return r.whole[start:r.pos]
 }
 
 func (r *jsonReader) text() (string, error) {
@@ -195,7 +225,7 @@ func (r *jsonReader) text() (string, error) {
 	}
 	r.pos++
 	if !escaped {
-		return string(r.raw[start+1 : r.pos-1]), nil
+		return r.whole[start+1 : r.pos-1], nil
 	}
 	var s string
 	if err := json.Unmarshal(r.raw[start:r.pos], &s); err != nil {
@@ -231,11 +261,18 @@ func halfCharacter(raw []byte) bool {
 	return false
 }
 
+// plainDigits is the most bytes of a number without an exponent that surely is
+// within every bound, and whose value an int64 holds if it is whole.
+const plainDigits = 18
+
 // boundedNumber reports whether a JSON number stays within the bounds of this
 // package.
 func boundedNumber(text string) bool {
 	if len(text) > maxNumberBytes {
 		return false
+	}
+	if len(text) <= plainDigits && !strings.ContainsAny(text, "eE") {
+		return true // as nearly all are: no arithmetic is needed
 	}
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		e, err := strconv.Atoi(text[i+1:])

@@ -51,10 +51,6 @@ type spot struct {
 
 func (at *spot) member(m member) *spot { return &spot{parent: at, name: m.name, line: m.line} }
 
-func (at *spot) item(i int, n *node) *spot {
-	return &spot{parent: at, index: i, isItem: true, line: n.line}
-}
-
 func (at *spot) path() string {
 	switch {
 	case at.parent == nil:
@@ -78,6 +74,23 @@ type fitter struct {
 	quiet bool
 	limit int
 	found []finding
+}
+
+// toMember gives the place of a member. Quiet, there is nothing to say about any
+// place, and none is made.
+func (f *fitter) toMember(at *spot, m member) *spot {
+	if f.quiet {
+		return at
+	}
+	return at.member(m)
+}
+
+// toItem gives the place of an item likewise.
+func (f *fitter) toItem(at *spot, i int, n *node) *spot {
+	if f.quiet {
+		return at
+	}
+	return &spot{parent: at, index: i, isItem: true, line: n.line}
 }
 
 // done reports whether there is nothing more to learn.
