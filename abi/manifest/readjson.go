@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,21 +79,28 @@ type jsonReader struct {
 	spare []node // for what comes next
 }
 
-// How many nodes are made at once: as many as small arguments have, and more the
-// larger the text is.
-const (
-	fewNodes  = 8
-	manyNodes = 256
-)
+// manyNodes bounds the nodes that are made at once.
+const manyNodes = 256
 
 func (r *jsonReader) node() *node {
 	if len(r.spare) == 0 {
-		r.spare = make([]node, min(max(fewNodes, len(r.raw)/manyNodes), manyNodes))
+		r.spare = make([]node, r.nodesAtMost())
 	}
 	n := &r.spare[0]
 	r.spare = r.spare[1:]
 	n.line = r.line
 	return n
+}
+
+// nodesAtMost gives how many nodes the rest of the text has at most, within
+// bounds: one for itself, one for each comma and one for what first stands in
+// each object and list.
+func (r *jsonReader) nodesAtMost() int {
+	rest, most := r.raw[r.pos:min(len(r.raw), r.pos+8*manyNodes)], 1
+	for _, begins := range []string{",", "{", "["} {
+		most += bytes.Count(rest, []byte(begins))
+	}
+	return min(most, manyNodes)
 }
 
 func (r *jsonReader) value(depth int) (*node, error) {
