@@ -72,11 +72,23 @@ func isWhole(number string) bool { return !strings.ContainsAny(number, ".eE") ||
 
 // rat gives a number that readJSON or readYAML took, exactly.
 func rat(number string) *big.Rat {
+	if whole, small := smallWhole(number); small {
+		return new(big.Rat).SetInt64(whole)
+	}
 	r, ok := new(big.Rat).SetString(number)
 	if !ok {
 		panic("BUG: a number that is none was read: " + number)
 	}
 	return r
+}
+
+// smallWhole gives a number that is whole and has few digits, as most have.
+func smallWhole(number string) (int64, bool) {
+	if len(number) > plainDigits {
+		return 0, false
+	}
+	whole, err := strconv.ParseInt(number, 10, 64)
+	return whole, err == nil
 }
 
 func (f *fitter) constants(s *jsonschema.Schema, n *node, at *spot, about string) bool {
@@ -154,10 +166,9 @@ func numberFits(s *jsonschema.Schema, value string) bool {
 // compare gives how a number stands to a bound, exactly. Nearly all are whole
 // and small, and need no fractions for that.
 func compare(value string, bound *big.Rat) int {
-	if len(value) <= plainDigits && bound.IsInt() && bound.Num().IsInt64() {
-		if whole, err := strconv.ParseInt(value, 10, 64); err == nil {
-			return cmp.Compare(whole, bound.Num().Int64())
-		}
+	whole, small := smallWhole(value)
+	if small && bound.IsInt() && bound.Num().IsInt64() {
+		return cmp.Compare(whole, bound.Num().Int64())
 	}
 	return rat(value).Cmp(bound)
 }

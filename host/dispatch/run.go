@@ -1,12 +1,9 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"slices"
-	"strings"
+	"errors"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host/grant"
@@ -16,7 +13,7 @@ import (
 // run calls the guest with the grants of its manifest and reads its reply.
 func (f *flight) run(ctx context.Context) *abi.Problem {
 	skill := f.entry.Release.Skill
-	input, err := json.Marshal(f.invocation())
+	input, err := writeEnvelope(f.invocation())
 	if err != nil {
 		return abi.NewProblem(abi.HostBug, "the invocation of %s does not marshal", f.call.Tool)
 	}
@@ -57,12 +54,13 @@ func (f *flight) invocation() abi.Invocation {
 // to give, and nothing else.
 func (f *flight) readReply(output []byte) *abi.Problem {
 	f.reply = abi.Reply{}
-	if json.Unmarshal(output, &f.reply) != nil {
-		return abi.NewProblem(abi.BrokenContract, "%s answered with something that is not one envelope", f.call.Tool)
-	}
-	if name := twice(output); name != "" {
-		return abi.NewProblem(abi.BrokenContract, "%s answered with the member %q twice", f.call.Tool, name).
+	var twice twiceError
+	switch err := readEnvelope(output, &f.reply); {
+	case errors.As(err, &twice):
+		return abi.NewProblem(abi.BrokenContract, "%s answered with the member %q twice", f.call.Tool, twice.name).
 			WithHint("Tell the skill's author: an answer has each member once.")
+	case err != nil:
+		return abi.NewProblem(abi.BrokenContract, "%s answered with something that is not one envelope", f.call.Tool)
 	}
 	if f.reply.OK == (f.reply.Problem != nil) {
 		return abi.NewProblem(abi.BrokenContract, "%s answered with both or neither of data and a problem", f.call.Tool)
@@ -74,39 +72,4 @@ func (f *flight) readReply(output []byte) *abi.Problem {
 		return abi.NewProblem(abi.BrokenContract, "%s answered with code %d, which is not a skill's to give", f.call.Tool, f.reply.Problem.Code)
 	}
 	return f.reply.Problem
-}
-
-// twice gives a name that stands twice at the top of an object, which is valid
-// JSON, in whatever case: the last word of two would be that of whoever can get
-// text into a skill's answer. It reads the bytes once, and no value.
-func twice(object []byte) string {
-	var names []string
-	depth := 0
-	for i := 0; i < len(object); i++ {
-		switch object[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		case '"':
-			start := i
-			for i++; object[i] != '"'; i++ {
-				if object[i] == '\\' {
-					i++
-				}
-			}
-			if depth != 1 || !bytes.HasPrefix(bytes.TrimLeft(object[i+1:], " \t\r\n"), []byte(":")) {
-				continue
-			}
-			var name string
-			if json.Unmarshal(object[start:i+1], &name) != nil {
-				panic("BUG: a name of valid JSON is none")
-			}
-			if slices.ContainsFunc(names, func(other string) bool { return strings.EqualFold(name, other) }) {
-				return name
-			}
-			names = append(names, name)
-		}
-	}
-	return ""
 }

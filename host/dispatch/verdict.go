@@ -27,7 +27,7 @@ func (f *flight) checked(ctx context.Context) opinion {
 	}
 	in := f.invocation()
 	in.Call.Attempt = max(1, in.Call.Attempt)
-	input, err := json.Marshal(in)
+	input, err := writeEnvelope(in)
 	if err != nil {
 		return undecided("the invocation does not marshal")
 	}
