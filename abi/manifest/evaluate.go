@@ -36,6 +36,10 @@ type Env struct {
 	Tenant  map[string]any
 	Now     time.Time
 
+	// About gives those of session, user, live and tenant, by these names, that are
+	// not given: made for the expression that asks, since most ask for none.
+	About func(variable string) map[string]any
+
 	// Last gives the last successful call of a tool on a target, nil if there
 	// is none. With a nil Last, or where it fails, every expression that asks
 	// for it fails.
@@ -256,13 +260,13 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	case varData:
 		return a.result(), true
 	case varSession:
-		return orEmpty(a.env.Session), true
+		return a.about(varSession, a.env.Session), true
 	case varUser:
-		return orEmpty(a.env.User), true
+		return a.about(varUser, a.env.User), true
 	case varLive:
-		return orEmpty(a.env.Live), true
+		return a.about(varLive, a.env.Live), true
 	case varTenant:
-		return orEmpty(a.env.Tenant), true
+		return a.about(varTenant, a.env.Tenant), true
 	case varNow:
 		if a.env.Now.IsZero() {
 			return types.NewErr("the time of the call is not given"), true
@@ -276,11 +280,14 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-func orEmpty(m map[string]any) map[string]any {
-	if m == nil {
+func (a *activation) about(variable string, given map[string]any) map[string]any {
+	if given == nil && a.env.About != nil {
+		given = a.env.About(variable)
+	}
+	if given == nil {
 		return map[string]any{}
 	}
-	return m
+	return given
 }
 
 func (a *activation) arguments() any {

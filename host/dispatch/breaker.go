@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -128,26 +129,31 @@ func circles(now host.Past, recent []host.Past, repeatable bool) string {
 	return ""
 }
 
-// A lookback is what counts of the recent calls.
+// A lookback is what counts of the recent calls. It is made for every call, and
+// takes no memory of the heap.
 type lookback struct {
-	now   host.Past
-	calls []host.Past
-	news  []bool // by call: it gave a result that was not seen before
-	count []int  // the calls that patterns are made of
+	now     host.Past
+	calls   [breakerWindow]*host.Past // oldest first
+	size    int                       // how many there are
+	news    [breakerWindow]bool       // by call: it gave a result that was not seen before
+	count   [breakerWindow]int        // the calls that patterns are made of
+	counted int                       // how many there are
 }
 
 func looked(now host.Past, recent []host.Past) lookback {
 	h := lookback{now: now}
-	for _, p := range recent {
-		if p.Status != host.Pending && p.Status != host.Unknown && !p.Resumed {
-			h.calls = append(h.calls, p)
+	for i := len(recent) - 1; i >= 0 && h.size < breakerWindow; i-- {
+		if p := &recent[i]; p.Status != host.Pending && p.Status != host.Unknown && !p.Resumed {
+			h.calls[h.size] = p
+			h.size++
 		}
 	}
-	h.calls = h.calls[max(0, len(h.calls)-breakerWindow):]
-	for i, p := range h.calls {
-		h.news = append(h.news, p.Status == host.Done && !h.seen(i))
+	slices.Reverse(h.calls[:h.size])
+	for i, p := range h.calls[:h.size] {
+		h.news[i] = p.Status == host.Done && !h.seen(i)
 		if p.Status == host.Failed && !p.Cut || p.Input == now.Input {
-			h.count = append(h.count, i) // the user may order the same thing again
+			h.count[h.counted] = i // the user may order the same thing again
+			h.counted++
 		}
 	}
 	return h
@@ -155,7 +161,7 @@ func looked(now host.Past, recent []host.Past) lookback {
 
 // seen reports whether the i-th call gave what an earlier one had given. Many
 // writes answer alike: one with other arguments has done another thing.
-func (h lookback) seen(i int) bool {
+func (h *lookback) seen(i int) bool {
 	c := h.calls[i]
 	for _, p := range h.calls[:i] {
 		if p.Status == host.Done && p.Tool == c.Tool && p.Result == c.Result && (c.Effect != abi.Write || p.Args == c.Args) {
@@ -166,8 +172,8 @@ func (h lookback) seen(i int) bool {
 }
 
 // stuck reports whether nothing new was learned after the i-th call.
-func (h lookback) stuck(i int) bool {
-	for _, news := range h.news[i+1:] {
+func (h *lookback) stuck(i int) bool {
+	for _, news := range h.news[i+1 : h.size] {
 		if news {
 			return false
 		}
@@ -176,21 +182,21 @@ func (h lookback) stuck(i int) bool {
 }
 
 // last gives the n-th last call that counts, from 1, and its index.
-func (h lookback) last(n int) (host.Past, int) {
-	i := h.count[len(h.count)-n]
+func (h *lookback) last(n int) (*host.Past, int) {
+	i := h.count[h.counted-n]
 	return h.calls[i], i
 }
 
 // identical: the same call was made within the rounds. A write that succeeded
 // is another matter: that the model asks for it again is a suspicion, which a
 // person decides about.
-func (h lookback) identical() bool {
-	for n := 1; n <= len(h.count); n++ {
+func (h *lookback) identical() bool {
+	for n := 1; n <= h.counted; n++ {
 		p, i := h.last(n)
 		if p.Effect == abi.Write && p.Status == host.Done {
 			continue
 		}
-		if same(p, h.now) {
+		if same(p, &h.now) {
 			return h.now.Round-p.Round < identicalRounds && h.stuck(i)
 		}
 	}
@@ -200,14 +206,14 @@ func (h lookback) identical() bool {
 // similar: this call and those right before it are each like the one before.
 // Whether anything was learned is asked first: most calls learn something, and
 // to compare arguments takes their JSON apart.
-func (h lookback) similar() bool {
-	if len(h.count) < similarRow-1 {
+func (h *lookback) similar() bool {
+	if h.counted < similarRow-1 {
 		return false
 	}
 	if _, first := h.last(similarRow - 1); !h.stuck(first) {
 		return false
 	}
-	next := h.now
+	next := &h.now
 	for n := 1; n < similarRow; n++ {
 		p, _ := h.last(n)
 		if !alike(p, next) {
@@ -219,21 +225,21 @@ func (h lookback) similar() bool {
 }
 
 // period: A, B, A, and this one is B.
-func (h lookback) period() bool {
-	if len(h.count) < 3 {
+func (h *lookback) period() bool {
+	if h.counted < 3 {
 		return false
 	}
 	a, _ := h.last(3)
 	b, i := h.last(2)
 	again, _ := h.last(1)
-	return same(a, again) && same(b, h.now) && !same(a, b) && h.stuck(i)
+	return same(a, again) && same(b, &h.now) && !same(a, b) && h.stuck(i)
 }
 
-func same(a, b host.Past) bool { return a.Tool == b.Tool && a.Args == b.Args }
+func same(a, b *host.Past) bool { return a.Tool == b.Tool && a.Args == b.Args }
 
 // alike reports whether two calls are of one tool and their arguments differ
 // in at most one leaf, but for white space, case and the form of numbers.
-func alike(a, b host.Past) bool {
+func alike(a, b *host.Past) bool {
 	if a.Tool != b.Tool {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/release"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // resolve finds the release and the tool that the name means for the session.
@@ -135,26 +136,28 @@ func (f *flight) loadEnv(ctx context.Context) *abi.Problem {
 	if now.IsZero() {
 		now = f.Now().UTC()
 	}
-	f.env = manifest.Env{
-		Args:    f.args,
-		Session: map[string]any{"id": string(f.call.Session.Session), "locale": f.call.Locale},
-		User:    map[string]any{"id": string(f.call.Session.User)},
-		Live:    map[string]any{"id": string(f.call.Live)},
-		Tenant:  map[string]any{"id": string(f.call.Session.Tenant)},
-		Now:     now,
-		State:   map[string]json.RawMessage{},
-		Facts:   map[string]json.RawMessage{},
-	}
+	f.env = manifest.Env{Args: f.args, About: f.about, Now: now, Tool: f.entry.Tool.Name, Skill: f.entry.Release.Skill.Name}
 	f.remember(ctx)
-	f.versions, f.fetched, f.based = map[string]int64{}, map[string]bool{}, nil
-	access := f.entry.Release.Skill.Capabilities.State
-	if access == nil {
-		return nil
+	f.versions, f.fetched, f.based = nil, nil, nil
+	if access := f.entry.Release.Skill.Capabilities.State; access != nil && len(access.Reads) > 0 {
+		f.env.State, f.versions = map[string]json.RawMessage{}, map[string]int64{}
+		return f.loadState(ctx, access.Reads)
 	}
-	for _, pattern := range access.Reads {
-		if problem := f.loadState(ctx, pattern); problem != nil {
-			return problem
-		}
+	return nil
+}
+
+// about gives expressions what they may know of whom the call is for.
+func (f *flight) about(variable string) map[string]any {
+	session := f.call.Session
+	switch variable {
+	case "session":
+		return map[string]any{"id": string(session.Session), "locale": f.call.Locale}
+	case "user":
+		return map[string]any{"id": string(session.User)}
+	case "live":
+		return map[string]any{"id": string(f.call.Live)}
+	case "tenant":
+		return map[string]any{"id": string(session.Tenant)}
 	}
 	return nil
 }
@@ -163,34 +166,19 @@ func (f *flight) loadEnv(ctx context.Context) *abi.Problem {
 // its envelope.
 const maxStateKeys = 256
 
-// loadState loads the key, or all keys, that a pattern such as live.* names.
+// loadState loads the keys, and all keys that patterns such as live.* name.
 // State that is cut off would be a wrong answer to a rule, so too much of it is
 // a problem.
-func (f *flight) loadState(ctx context.Context, pattern string) *abi.Problem {
-	prefix, whole := strings.CutSuffix(pattern, "*")
-	if !whole {
-		values, err := f.Store.LoadState(ctx, f.call.Session, pattern)
-		if err != nil {
-			return host.ProblemOf(err)
+func (f *flight) loadState(ctx context.Context, patterns []string) *abi.Problem {
+	err := eachValue(ctx, f.Store, f.call.Session, patterns, func(v state.Value) error {
+		if v.Data == nil {
+			return nil // it is not there
 		}
-		for key, v := range values {
-			f.env.State[key], f.versions[key] = v.Data, v.Version
-		}
-		return nil
-	}
-	for after := ""; ; {
-		page, err := f.Store.ListState(ctx, f.call.Session, prefix, after, maxStateKeys)
-		if err != nil {
-			return host.ProblemOf(err)
-		}
-		if len(page) == 0 {
-			return nil
-		}
-		for _, v := range page {
-			f.env.State[v.Key], f.versions[v.Key], after = v.Data, v.Version, v.Key
-		}
+		f.env.State[v.Key], f.versions[v.Key] = v.Data, v.Version
 		if len(f.env.State) > maxStateKeys {
 			return abi.NewProblem(abi.QuotaReached, "the session has more than %d state keys that %s reads", maxStateKeys, f.entry.Release)
 		}
-	}
+		return nil
+	})
+	return host.ProblemOf(err)
 }

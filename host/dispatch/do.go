@@ -145,7 +145,7 @@ type flight struct {
 
 type step struct {
 	name string
-	do   func(context.Context) *abi.Problem
+	do   func(*flight, context.Context) *abi.Problem
 }
 
 // Do takes one call from intent to outcome. It never fails otherwise than by
@@ -165,13 +165,13 @@ func newFlight(d *Dispatcher, catalog *release.Catalog, call host.Call) *flight 
 }
 
 func (f *flight) do(ctx context.Context) host.Outcome {
-	for _, s := range []step{
-		{"resolve", f.resolve},
-		{"check", f.check},
-		{"breaker", f.breaker},
-		{"hooks", f.beforeHooks},
-		{"gate", f.gate},
-		{"claim", f.claim}, // and intent, in one transaction
+	for _, s := range [...]step{
+		{"resolve", (*flight).resolve},
+		{"check", (*flight).check},
+		{"breaker", (*flight).breaker},
+		{"hooks", (*flight).beforeHooks},
+		{"gate", (*flight).gate},
+		{"claim", (*flight).claim}, // and intent, in one transaction
 	} {
 		problem := f.take(ctx, s)
 		if problem != nil {
@@ -210,14 +210,14 @@ func (f *flight) do(ctx context.Context) host.Outcome {
 // attempt runs the call once. It names the step that failed.
 func (f *flight) attempt(ctx context.Context) (string, *abi.Problem) {
 	f.during = nil
-	for _, s := range []step{
-		{"recheck", f.recheck},
-		{"run", f.run},
-		{"verify", f.verify},
-		{"reduce", f.reduce},
-		{"hooks", f.afterHooks},
-		{"spill", f.spill},
-		{"settle", f.settle},
+	for _, s := range [...]step{
+		{"recheck", (*flight).recheck},
+		{"run", (*flight).run},
+		{"verify", (*flight).verify},
+		{"reduce", (*flight).reduce},
+		{"hooks", (*flight).afterHooks},
+		{"spill", (*flight).spill},
+		{"settle", (*flight).settle},
 	} {
 		if problem := f.take(ctx, s); problem != nil {
 			return s.name, problem
@@ -248,7 +248,7 @@ func (f *flight) take(ctx context.Context, s step) (problem *abi.Problem) {
 			problem = stopped(ctx)
 		}
 	}()
-	return s.do(ctx)
+	return s.do(f, ctx)
 }
 
 // skips reports whether a test leaves a layer out.

@@ -23,8 +23,11 @@ import (
 // an expression that needs it counts as its stricter answer. So does one that was
 // read from more than can be looked at again when the call is settled.
 func (f *flight) fetchFacts(ctx context.Context, names []string) *abi.Problem {
-	if f.depth > 0 {
+	if f.depth > 0 || len(names) == 0 {
 		return nil
+	}
+	if f.fetched == nil {
+		f.fetched, f.env.Facts = map[string]bool{}, map[string]json.RawMessage{}
 	}
 	for _, name := range names {
 		if f.fetched[name] {
@@ -46,7 +49,12 @@ func (f *flight) fetchFacts(ctx context.Context, names []string) *abi.Problem {
 }
 
 // factNames lists the tool's facts in a stable order.
-func (f *flight) factNames() []string { return slices.Sorted(maps.Keys(f.entry.Tool.Facts)) }
+func (f *flight) factNames() []string {
+	if len(f.entry.Tool.Facts) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(f.entry.Tool.Facts))
+}
 
 func (f *flight) fetchFact(ctx context.Context, name string) (json.RawMessage, *abi.Problem) {
 	spec := f.entry.Tool.Facts[name]

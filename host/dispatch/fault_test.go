@@ -226,7 +226,7 @@ func TestPanicOfTheHostEndsOneCall(t *testing.T) {
 	g := newGate(t)
 	c := call("order_once", `{"item":"pen","count":2}`)
 	f := g.until(c, "claim")
-	problem := f.take(context.Background(), step{"run", func(context.Context) *abi.Problem { panic("BUG: out of cheese") }})
+	problem := f.take(context.Background(), step{"run", func(*flight, context.Context) *abi.Problem { panic("BUG: out of cheese") }})
 	wantCode(t, problem, abi.HostBug)
 	o := f.fail(context.Background(), "run", problem)
 	wantProblem(t, o, host.Failed, abi.HostBug)

@@ -116,11 +116,11 @@ func (g *gate) until(c host.Call, last string) *flight {
 	g.t.Helper()
 	f := newFlight(g.d, g.catalog, c)
 	for _, s := range []step{
-		{"resolve", f.resolve}, {"check", f.check}, {"gate", f.gate}, {"claim", f.claim},
-		{"run", func(ctx context.Context) *abi.Problem { f.outcome.Attempts++; return f.run(ctx) }},
-		{"verify", f.verify}, {"reduce", f.reduce}, {"spill", f.spill}, {"settle", f.settle},
+		{"resolve", (*flight).resolve}, {"check", (*flight).check}, {"gate", (*flight).gate}, {"claim", (*flight).claim},
+		{"run", func(f *flight, ctx context.Context) *abi.Problem { f.outcome.Attempts++; return f.run(ctx) }},
+		{"verify", (*flight).verify}, {"reduce", (*flight).reduce}, {"spill", (*flight).spill}, {"settle", (*flight).settle},
 	} {
-		if problem := s.do(context.Background()); problem != nil {
+		if problem := s.do(f, context.Background()); problem != nil {
 			g.t.Fatalf("%s: %v", s.name, problem)
 		}
 		if s.name == last {

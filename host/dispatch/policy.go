@@ -52,51 +52,67 @@ func (h storeHistory) CountDone(ctx context.Context, session host.SessionRef, to
 // may put to the history: each is a query.
 const maxQuestions = 16
 
-// remember lets the expressions of the call ask for the session's past. The
-// same question is asked once for each attempt. Without a history, what needs
-// it counts as the stricter answer.
+// remember lets the expressions of the call ask for the session's past. Without
+// a history, what needs it counts as the stricter answer.
 func (f *flight) remember(ctx context.Context) {
-	f.env.Tool, f.env.Skill = f.entry.Tool.Name, f.entry.Release.Skill.Name
 	if f.History == nil {
 		return
 	}
-	last, counts := map[[2]string]*manifest.LastCall{}, map[string]int{}
-	full := func() error {
-		if len(last)+len(counts) >= maxQuestions {
-			return fmt.Errorf("more than %d questions about earlier calls", maxQuestions)
-		}
-		return nil
+	m := &memory{flight: f, ctx: ctx}
+	f.env.Last, f.env.Count = m.lastDone, m.countDone
+}
+
+// A memory puts the questions of one attempt to the history, the same one once.
+type memory struct {
+	*flight
+	ctx    context.Context // of the attempt
+	last   map[[2]string]*manifest.LastCall
+	counts map[string]int
+}
+
+func (m *memory) lastDone(tool, target string) (*manifest.LastCall, error) {
+	key := [2]string{tool, target}
+	found, known := m.last[key]
+	if known {
+		return found, nil
 	}
-	f.env.Last = func(tool, target string) (*manifest.LastCall, error) {
-		key := [2]string{tool, target}
-		found, known := last[key]
-		if known {
-			return found, nil
-		}
-		if err := full(); err != nil {
-			return nil, err
-		}
-		found, err := f.History.LastDone(ctx, f.call.Session, tool, target)
-		if err == nil {
-			last[key] = found
-		}
-		return found, err
+	if err := m.full(); err != nil {
+		return nil, err
 	}
-	f.env.Count = func(tool string, within time.Duration) (int, error) {
-		key := fmt.Sprint(tool, "\n", within)
-		n, known := counts[key]
-		if known {
-			return n, nil
+	found, err := m.History.LastDone(m.ctx, m.call.Session, tool, target)
+	if err == nil {
+		if m.last == nil {
+			m.last = map[[2]string]*manifest.LastCall{}
 		}
-		if err := full(); err != nil {
-			return 0, err
-		}
-		n, err := f.History.CountDone(ctx, f.call.Session, tool, within)
-		if err == nil {
-			counts[key] = n
-		}
-		return n, err
+		m.last[key] = found
 	}
+	return found, err
+}
+
+func (m *memory) countDone(tool string, within time.Duration) (int, error) {
+	key := fmt.Sprint(tool, "\n", within)
+	n, known := m.counts[key]
+	if known {
+		return n, nil
+	}
+	if err := m.full(); err != nil {
+		return 0, err
+	}
+	n, err := m.History.CountDone(m.ctx, m.call.Session, tool, within)
+	if err == nil {
+		if m.counts == nil {
+			m.counts = map[string]int{}
+		}
+		m.counts[key] = n
+	}
+	return n, err
+}
+
+func (m *memory) full() error {
+	if len(m.last)+len(m.counts) >= maxQuestions {
+		return fmt.Errorf("more than %d questions about earlier calls", maxQuestions)
+	}
+	return nil
 }
 
 // redLines are the operator's: what the policy forbids or wants to be asked,
@@ -153,17 +169,12 @@ func (f *flight) loadPath(ctx context.Context, path string, into map[string]json
 	for key, v := range values {
 		into[key] = v.Data
 	}
-	for after := ""; len(into) <= maxStateKeys; {
-		page, err := f.Store.ListState(ctx, f.call.Session, path+".", after, maxStateKeys)
-		if err != nil {
-			return host.ProblemOf(err)
+	err = eachOf(ctx, f.Store, f.call.Session, path+".", func(v state.Value) error {
+		into[v.Key] = v.Data
+		if len(into) > maxStateKeys {
+			return abi.NewProblem(abi.QuotaReached, "the session has more than %d state keys at %s, which the operator's rules read", maxStateKeys, path)
 		}
-		if len(page) == 0 {
-			return nil
-		}
-		for _, v := range page {
-			into[v.Key], after = v.Data, v.Key
-		}
-	}
-	return abi.NewProblem(abi.QuotaReached, "the session has more than %d state keys at %s, which the operator's rules read", maxStateKeys, path)
+		return nil
+	})
+	return host.ProblemOf(err)
 }

@@ -170,13 +170,13 @@ func (l *readLog) keepBatch(ctx context.Context, until int64) error {
 	if err != nil {
 		return err
 	}
-	l.waiting = slices.Clone(l.waiting[len(batch):])
 	l.kept += int64(len(batch))
 	for _, r := range batch {
 		if l.newest[r.Session] <= l.kept {
 			delete(l.newest, r.Session)
 		}
 	}
+	l.waiting = slices.Delete(l.waiting, 0, len(batch)) // in place: there is room for those that come
 	return nil
 }
 

@@ -444,7 +444,7 @@ func TestAHostThatFailsInARunKeepsItsHostCalls(t *testing.T) {
 	f := g.until(call("order", `{"item":"pen","count":2}`), "claim")
 	f.outcome.Attempts++
 	f.entry.Release = &release.Release{Skill: f.entry.Release.Skill} // whose module is not there to be called
-	if problem := f.take(context.Background(), step{"run", f.run}); problem == nil || problem.Code != abi.HostBug {
+	if problem := f.take(context.Background(), step{"run", (*flight).run}); problem == nil || problem.Code != abi.HostBug {
 		t.Fatalf("it ended with %v", problem)
 	}
 	if f.failedCalls() == nil || f.lastRun() != nil {

@@ -231,7 +231,7 @@ func TestACallThatIsStoppedLeavesNoBlob(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	problem := f.take(ctx, step{"settle", f.settle})
+	problem := f.take(ctx, step{"settle", (*flight).settle})
 	f.conclude(ctx, problem)
 	if left := blobFiles(t, blobs); problem == nil || len(left) != 0 || f.outcome.Blob != nil {
 		t.Errorf("it ends with %v; there are %q", problem, left)

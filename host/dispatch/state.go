@@ -130,9 +130,9 @@ func eachKey(ctx context.Context, store *state.Store, ref host.SessionRef, keys 
 
 // eachOf gives the values of all keys with a prefix, page by page.
 func eachOf(ctx context.Context, store *state.Store, ref host.SessionRef, prefix string, do func(state.Value) error) error {
-	for after := ""; ; {
-		page, err := store.ListState(ctx, ref, prefix, after, state.MaxKeys)
-		if err != nil || len(page) == 0 {
+	for after, more := "", true; more; {
+		page, behind, err := store.StatePage(ctx, ref, prefix, after, state.MaxKeys)
+		if err != nil {
 			return err
 		}
 		for _, v := range page {
@@ -141,5 +141,7 @@ func eachOf(ctx context.Context, store *state.Store, ref host.SessionRef, prefix
 			}
 			after = v.Key
 		}
+		more = behind
 	}
+	return nil
 }

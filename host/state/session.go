@@ -71,16 +71,22 @@ func checkLoad(ref host.SessionRef, keys []string) error {
 // than after, in the order of the keys' bytes. A limit of 0 means MaxPage, the
 // most. A list may end early because of its size: only an empty one is the end.
 func (s *Store) ListState(ctx context.Context, ref host.SessionRef, prefix, after string, limit int) ([]Value, error) {
+	values, _, err := s.StatePage(ctx, ref, prefix, after, limit)
+	return values, err
+}
+
+// StatePage is ListState, and reports whether there may be more behind the last
+// value: who looks at few keys needs not ask once more to learn that it has all.
+func (s *Store) StatePage(ctx context.Context, ref host.SessionRef, prefix, after string, limit int) (values []Value, more bool, err error) {
 	const op = "state.ListState"
 	if err := checkRef(ref); err != nil {
-		return nil, s.fail(ctx, op, err)
+		return nil, false, s.fail(ctx, op, err)
 	}
-	from, end, err := keyRange(prefix, after)
-	if err != nil {
-		return nil, s.fail(ctx, op, badValue("state: %s", err.Message))
+	from, end, problem := keyRange(prefix, after)
+	if problem != nil {
+		return nil, false, s.fail(ctx, op, badValue("state: %s", problem.Message))
 	}
 	limit = pageLimit(limit)
-	var values []Value
 	size := 0
 	args := append(sessionArgs(ref), from, end, limit+1) // one more, for the key equal to after
 	failed := s.reader.each(ctx, s.queries.listState, args, func(rows *sql.Rows) (bool, error) {
@@ -89,12 +95,13 @@ func (s *Store) ListState(ctx context.Context, ref host.SessionRef, prefix, afte
 			values = append(values, v)
 			size += len(v.Key) + len(v.Data)
 		}
-		return len(values) < limit && size < maxPageBytes, err
+		more = len(values) == limit || size >= maxPageBytes
+		return !more, err
 	})
 	if failed != nil {
-		return nil, s.fail(ctx, op, failed)
+		return nil, false, s.fail(ctx, op, failed)
 	}
-	return values, nil
+	return values, more, nil
 }
 
 func scanValue(rows *sql.Rows) (v Value, err error) {
