@@ -170,7 +170,7 @@ const maxStateKeys = 256
 // State that is cut off would be a wrong answer to a rule, so too much of it is
 // a problem.
 func (f *flight) loadState(ctx context.Context, patterns []string) *abi.Problem {
-	err := eachValue(ctx, f.Store, f.call.Session, patterns, func(v state.Value) error {
+	err := eachAtOnce(ctx, f.Store, f.call.Session, patterns, func(v state.Value) error {
 		if v.Data == nil {
 			return nil // it is not there
 		}

@@ -84,24 +84,48 @@ type stateDetail struct {
 	Transition *transition `json:"transition"`
 }
 
+// eachAtOnce is eachValue by one query, for values that most often are few. A key
+// without a value need not be given.
+func eachAtOnce(ctx context.Context, store *state.Store, ref host.SessionRef, patterns []string, do func(state.Value) error) error {
+	keys, prefixes := apart(patterns)
+	values, all, err := store.ReadState(ctx, ref, keys, prefixes)
+	switch {
+	case err != nil:
+		return err
+	case !all:
+		return eachValue(ctx, store, ref, patterns, do)
+	}
+	for _, v := range values {
+		if err := do(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apart gives the keys, and the prefixes of patterns such as live.*.
+func apart(patterns []string) (keys, prefixes []string) {
+	for _, pattern := range patterns {
+		if prefix, many := strings.CutSuffix(pattern, "*"); many {
+			prefixes = append(prefixes, prefix)
+		} else {
+			keys = append(keys, pattern)
+		}
+	}
+	return keys, prefixes
+}
+
 // eachValue gives the values of keys, and of all keys that patterns such as
 // live.* name. A key without a value is given without data. It ends with the
 // first error.
 func eachValue(ctx context.Context, store *state.Store, ref host.SessionRef, patterns []string, do func(state.Value) error) error {
-	var keys []string
-	for _, pattern := range patterns {
-		if !strings.HasSuffix(pattern, "*") {
-			keys = append(keys, pattern)
-		}
-	}
+	keys, prefixes := apart(patterns)
 	if err := eachKey(ctx, store, ref, keys, do); err != nil {
 		return err
 	}
-	for _, pattern := range patterns {
-		if prefix, many := strings.CutSuffix(pattern, "*"); many {
-			if err := eachOf(ctx, store, ref, prefix, do); err != nil {
-				return err
-			}
+	for _, prefix := range prefixes {
+		if err := eachOf(ctx, store, ref, prefix, do); err != nil {
+			return err
 		}
 	}
 	return nil

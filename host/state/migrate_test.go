@@ -231,7 +231,7 @@ func TestStatementsPrepareAndSearchByIndex(t *testing.T) {
 	s := openStore(t)
 	q := s.queries
 	for _, query := range []string{
-		q.stateVersion, fmt.Sprintf(q.loadState, marks(3)), q.listState, q.sessions, q.kvRow, q.kvStamp, q.kvRange, q.kvRangeKeys, q.kvRangeStamps, q.kvAny,
+		q.stateVersion, fmt.Sprintf(q.loadState, marks(fewReads+1)), q.readState[fewReads][fewReads], q.listState, q.sessions, q.kvRow, q.kvStamp, q.kvRange, q.kvRangeKeys, q.kvRangeStamps, q.kvAny,
 		q.approval, q.lockApproval, q.approvalOf, q.openApproval, q.openApprovals, q.changeApproval, fmt.Sprintf(q.approvals, ""),
 		fmt.Sprintf(q.approvals, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.approvals, " AND status = ?"),
 		q.lastDone, q.lastDoneTo, q.doneSince, q.oldClaims, q.removeOldClaim, q.oldDone, q.removeOldDone, q.oldApprovals, q.removeOldApproval, q.oldGrants, q.removeOldGrant,

@@ -1,5 +1,10 @@
 package state
 
+import (
+	"slices"
+	"strings"
+)
+
 // queries are the statements of the store, in the words of one dialect.
 type queries struct {
 	makeState, changeState, stateVersion, loadState, listState, sessions string
@@ -24,6 +29,8 @@ type queries struct {
 
 	countGrants, grantsIn, grantsOf, makeGrant, removeGrant string
 
+	readState [fewReads + 1][fewReads + 1]string // by the number of keys and of prefixes
+
 	addDone, lastDone, lastDoneTo, doneSince string
 
 	oldClaims, removeOldClaim, oldDone, removeOldDone, oldApprovals, removeOldApproval, oldGrants, removeOldGrant string
@@ -36,25 +43,27 @@ type queries struct {
 }
 
 const (
-	whereSession  = " WHERE tenant_id = ? AND user_id = ? AND session_id = ?"
-	whereKV       = " FROM kv WHERE tenant_id = ? AND namespace = ?"
-	ofKV          = whereKV + " AND kv_key = ?"
-	rangeOfKV     = whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?"
-	ofLive        = " WHERE tenant_id = ? AND live_id = ?"
-	ofClaim       = whereSession + " AND claim_key = ?"
-	ofHolder      = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0 AND (fence = ? OR fence = 0)"
-	ofUser        = " WHERE tenant_id = ? AND user_id = ?"
-	approvalOf    = "SELECT tenant_id, approval_id, user_id, session_id, call_id, digest, status, asked_at, answered_at, answered_by, contrary_by, used_by, detail, words FROM agent_approval"
-	grantOf       = "SELECT tenant_id, user_id, grant_id, session_id, tool, max_tier, granted_at, expires_at, granted_by, condition_text FROM agent_standing_grant"
-	doneKey       = "tenant_id, user_id, session_id, tool, done_at, call_id, target"
-	removeDoneRow = "DELETE FROM agent_done" + whereSession + " AND tool = ? AND done_at = ? AND call_id = ? AND target = ?"
-	claimKey      = "SELECT tenant_id, user_id, session_id, claim_key FROM agent_claim"
-	grantKey      = "SELECT tenant_id, user_id, grant_id FROM agent_standing_grant"
-	ofApproval    = " WHERE tenant_id = ? AND approval_id = ?"
-	ofLog         = " WHERE tenant_id = ? AND log_no = ?"
-	logColumns    = "SELECT log_no, tree_size, last_seq, closed, sealed_at, public_key, checkpoint, opening, closing FROM audit_log WHERE tenant_id = ? AND log_no > ? ORDER BY log_no"
-	afterSeq      = " FROM audit_record WHERE tenant_id = ? AND seq > ?"
-	jobColumns    = "fence, holder_id, expires_at, started_at, ended_at, next_at, failure"
+	whereSession   = " WHERE tenant_id = ? AND user_id = ? AND session_id = ?"
+	stateOfSession = "SELECT state_key, version, updated_at, value FROM agent_session" + whereSession + " AND deleted = 0"
+	stateRange     = " AND state_key >= ? AND state_key < ?"
+	whereKV        = " FROM kv WHERE tenant_id = ? AND namespace = ?"
+	ofKV           = whereKV + " AND kv_key = ?"
+	rangeOfKV      = whereKV + " AND kv_key >= ? AND kv_key < ? ORDER BY kv_key LIMIT ?"
+	ofLive         = " WHERE tenant_id = ? AND live_id = ?"
+	ofClaim        = whereSession + " AND claim_key = ?"
+	ofHolder       = ofClaim + " AND call_id = ? AND owner_id = ? AND done = 0 AND (fence = ? OR fence = 0)"
+	ofUser         = " WHERE tenant_id = ? AND user_id = ?"
+	approvalOf     = "SELECT tenant_id, approval_id, user_id, session_id, call_id, digest, status, asked_at, answered_at, answered_by, contrary_by, used_by, detail, words FROM agent_approval"
+	grantOf        = "SELECT tenant_id, user_id, grant_id, session_id, tool, max_tier, granted_at, expires_at, granted_by, condition_text FROM agent_standing_grant"
+	doneKey        = "tenant_id, user_id, session_id, tool, done_at, call_id, target"
+	removeDoneRow  = "DELETE FROM agent_done" + whereSession + " AND tool = ? AND done_at = ? AND call_id = ? AND target = ?"
+	claimKey       = "SELECT tenant_id, user_id, session_id, claim_key FROM agent_claim"
+	grantKey       = "SELECT tenant_id, user_id, grant_id FROM agent_standing_grant"
+	ofApproval     = " WHERE tenant_id = ? AND approval_id = ?"
+	ofLog          = " WHERE tenant_id = ? AND log_no = ?"
+	logColumns     = "SELECT log_no, tree_size, last_seq, closed, sealed_at, public_key, checkpoint, opening, closing FROM audit_log WHERE tenant_id = ? AND log_no > ? ORDER BY log_no"
+	afterSeq       = " FROM audit_record WHERE tenant_id = ? AND seq > ?"
+	jobColumns     = "fence, holder_id, expires_at, started_at, ended_at, next_at, failure"
 )
 
 func newQueries(d dialect) queries {
@@ -62,10 +71,10 @@ func newQueries(d dialect) queries {
 		makeState:    insertInto("agent_session", []string{"version", "deleted", "updated_at", "value", "tenant_id", "user_id", "session_id", "state_key"}),
 		changeState:  "UPDATE agent_session SET version = ?, deleted = ?, updated_at = ?, value = ?" + whereSession + " AND state_key = ?",
 		stateVersion: "SELECT version, deleted FROM agent_session" + whereSession + " AND state_key = ?" + d.lock,
-		loadState:    "SELECT state_key, version, updated_at, value FROM agent_session" + whereSession + " AND deleted = 0 AND state_key IN (%s)",
-		listState: "SELECT state_key, version, updated_at, value FROM agent_session" + whereSession +
-			" AND state_key >= ? AND state_key < ? AND deleted = 0 ORDER BY state_key LIMIT ?",
-		sessions: "SELECT DISTINCT session_id FROM agent_session WHERE tenant_id = ? AND user_id = ? AND session_id > ? AND deleted = 0 ORDER BY session_id LIMIT ?",
+		loadState:    stateOfSession + " AND state_key IN (%s)",
+		listState:    stateOfSession + stateRange + " ORDER BY state_key LIMIT ?",
+		readState:    newReadState(),
+		sessions:     "SELECT DISTINCT session_id FROM agent_session WHERE tenant_id = ? AND user_id = ? AND session_id > ? AND deleted = 0 ORDER BY session_id LIMIT ?",
 
 		kvRow:         "SELECT stamp, deleted, value" + ofKV,
 		kvStamp:       "SELECT stamp" + ofKV,
@@ -173,4 +182,19 @@ func newQueries(d dialect) queries {
 		staleLanes: "SELECT lane_id FROM store_lane WHERE used_at < ? LIMIT ?",
 		removeLane: "DELETE FROM store_lane WHERE lane_id = ?",
 	}
+}
+
+// newReadState makes the statements that read a few keys and prefixes at once.
+// SQLite makes a table for a list of keys, which takes longer than to look for
+// each of them.
+func newReadState() (queries [fewReads + 1][fewReads + 1]string) {
+	for keys := range queries {
+		for prefixes := range queries[keys] {
+			parts := slices.Concat(slices.Repeat([]string{stateOfSession + " AND state_key = ?"}, keys), slices.Repeat([]string{stateOfSession + stateRange}, prefixes))
+			if len(parts) > 0 {
+				queries[keys][prefixes] = strings.Join(parts, " UNION ALL ") + " LIMIT ?"
+			}
+		}
+	}
+	return queries
 }

@@ -40,11 +40,8 @@ func (s *Store) LoadState(ctx context.Context, ref host.SessionRef, keys ...stri
 	if len(keys) == 0 {
 		return values, nil
 	}
-	args := sessionArgs(ref)
-	for _, key := range keys {
-		args = append(args, key)
-	}
-	err := s.reader.each(ctx, fmt.Sprintf(s.queries.loadState, marks(len(keys))), args, func(rows *sql.Rows) (bool, error) {
+	query, args := s.loadStateQuery(ref, keys)
+	err := s.reader.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
 		v, err := scanValue(rows)
 		values[v.Key] = v
 		return true, err
@@ -53,6 +50,69 @@ func (s *Store) LoadState(ctx context.Context, ref host.SessionRef, keys ...stri
 		return nil, s.fail(ctx, op, err)
 	}
 	return values, nil
+}
+
+func (s *Store) loadStateQuery(ref host.SessionRef, keys []string) (query string, args []any) {
+	if len(keys) <= fewReads {
+		return s.queries.readState[len(keys)][0], append(readStateArgs(ref, keys), len(keys))
+	}
+	args = sessionArgs(ref)
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	return fmt.Sprintf(s.queries.loadState, marks(len(keys))), args
+}
+
+// readStateArgs are those of the part of a statement of readState that is about
+// keys.
+func readStateArgs(ref host.SessionRef, keys []string) (args []any) {
+	for _, key := range keys {
+		args = append(append(args, sessionArgs(ref)...), key)
+	}
+	return args
+}
+
+// fewReads bounds the keys, and the prefixes, that one statement reads without a
+// list: there is a statement for each number of both.
+const fewReads = 4
+
+// ReadState gives the values of keys and of all keys that begin with prefixes,
+// as they are together at one moment, in no order; what two of them name comes
+// twice. It reports false, and gives nothing, where this is too much for one
+// answer: LoadState and ListState give it in parts.
+func (s *Store) ReadState(ctx context.Context, ref host.SessionRef, keys, prefixes []string) (values []Value, all bool, err error) {
+	const op = "state.ReadState"
+	if err := checkLoad(ref, keys); err != nil {
+		return nil, false, s.fail(ctx, op, err)
+	}
+	switch {
+	case len(keys) > fewReads || len(prefixes) > fewReads:
+		return nil, false, nil
+	case len(keys)+len(prefixes) == 0:
+		return nil, true, nil
+	}
+	args := readStateArgs(ref, keys)
+	for _, prefix := range prefixes {
+		from, end, problem := keyRange(prefix, "")
+		if problem != nil {
+			return nil, false, s.fail(ctx, op, badValue("state: %s", problem.Message))
+		}
+		args = append(append(args, sessionArgs(ref)...), from, end)
+	}
+	size := 0
+	err = s.reader.each(ctx, s.queries.readState[len(keys)][len(prefixes)], append(args, MaxPage+1), func(rows *sql.Rows) (bool, error) {
+		v, err := scanValue(rows)
+		values = append(values, v)
+		size += len(v.Key) + len(v.Data)
+		return size < maxPageBytes, err
+	})
+	switch {
+	case err != nil:
+		return nil, false, s.fail(ctx, op, err)
+	case len(values) > MaxPage || size >= maxPageBytes:
+		return nil, false, nil
+	}
+	return values, true, nil
 }
 
 func checkLoad(ref host.SessionRef, keys []string) error {

@@ -281,3 +281,89 @@ func TestLoadedKeysAreThoseThatExist(t *testing.T) {
 		}
 	})
 }
+
+func TestKeysAndPrefixesAreReadAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s, ref := d.open(t), session("shop")
+		for _, key := range []string{"a", "b", "live", "live.a", "live.b", "live/", "m.x", "gone", "live.gone"} {
+			must(t, s.SaveState(t.Context(), ref, Change{Key: key, Data: []byte(`"` + key + `"`)}))
+		}
+		must(t, s.SaveState(t.Context(), ref, Change{Key: "gone", Version: 1}, Change{Key: "live.gone", Version: 1}))
+		must(t, s.SaveState(t.Context(), session("another shop"), Change{Key: "a", Data: []byte("1")}, Change{Key: "live.c", Data: []byte("1")}))
+		for _, tt := range []struct {
+			keys, prefixes, want []string
+		}{
+			{nil, nil, nil},
+			{[]string{"a"}, nil, []string{"a"}},
+			{[]string{"b", "none", "gone"}, nil, []string{"b"}},
+			{nil, []string{"live."}, []string{"live.a", "live.b"}},
+			{nil, []string{"m.", "live.", "none."}, []string{"live.a", "live.b", "m.x"}},
+			{[]string{"a", "live.a"}, []string{"live."}, []string{"a", "live.a", "live.a", "live.b"}},
+		} {
+			values, all, err := s.ReadState(t.Context(), ref, tt.keys, tt.prefixes)
+			must(t, err)
+			var got []string
+			for _, v := range values {
+				if got = append(got, v.Key); string(v.Data) != `"`+v.Key+`"` || v.Version != 1 {
+					t.Errorf("read is %+v", v)
+				}
+			}
+			if slices.Sort(got); !all || !slices.Equal(got, tt.want) {
+				t.Errorf("keys %q and prefixes %q give %q, %v; want %q", tt.keys, tt.prefixes, got, all, tt.want)
+			}
+		}
+		for _, bad := range []string{"", "a\x00", strings.Repeat("k", abi.KeyBytes+1)} {
+			_, _, err := s.ReadState(t.Context(), ref, []string{"a", bad}, nil)
+			wantCode(t, err, abi.BadValue)
+		}
+		_, _, err := s.ReadState(t.Context(), ref, nil, []string{"\xff"})
+		wantCode(t, err, abi.BadValue)
+	})
+}
+
+// TestMoreThanOneAnswerHoldsIsNotReadInPart: half of a state would be a wrong
+// answer to a rule.
+func TestMoreThanOneAnswerHoldsIsNotReadInPart(t *testing.T) {
+	s, ref := openStore(t), session("shop")
+	wantNotAll := func(what string, keys, prefixes []string) {
+		t.Helper()
+		if values, all, err := s.ReadState(t.Context(), ref, keys, prefixes); all || len(values) != 0 || err != nil {
+			t.Errorf("%s: %d values, %v, %v", what, len(values), all, err)
+		}
+	}
+	few := []string{"a", "b", "c", "d", "e"}
+	wantNotAll("many keys", few, nil)
+	wantNotAll("many prefixes", nil, few)
+	big := json.RawMessage(`"` + strings.Repeat("x", 7<<20) + `"`)
+	for i := range 3 {
+		must(t, s.SaveState(t.Context(), ref, Change{Key: fmt.Sprint("big.", i), Data: big}))
+	}
+	wantNotAll("large values", nil, []string{"big."})
+	for from := 0; from <= MaxPage; from += MaxKeys {
+		var changes []Change
+		for i := range MaxKeys {
+			changes = append(changes, Change{Key: fmt.Sprint("many.", from+i), Data: []byte("1")})
+		}
+		must(t, s.SaveState(t.Context(), ref, changes...))
+	}
+	wantNotAll("many values", nil, []string{"many."})
+}
+
+// TestAPageSaysWhetherThereMayBeMore: only then it need be asked for again.
+func TestAPageSaysWhetherThereMayBeMore(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s, ref := d.open(t), session("shop")
+		must(t, s.SaveState(t.Context(), ref, Change{Key: "k1", Data: []byte("1")}, Change{Key: "k2", Data: []byte("1")}, Change{Key: "k3", Data: []byte("1")}))
+		for _, tt := range []struct {
+			after string
+			limit int
+			want  int
+			more  bool
+		}{{"", 0, 3, false}, {"", 4, 3, false}, {"", 3, 3, true}, {"k1", 1, 1, true}, {"k1", 3, 2, false}, {"k3", 1, 0, false}} {
+			values, more, err := s.StatePage(t.Context(), ref, "k", tt.after, tt.limit)
+			if must(t, err); len(values) != tt.want || more != tt.more {
+				t.Errorf("after %q limit %d: %d values, more %v; want %d, %v", tt.after, tt.limit, len(values), more, tt.want, tt.more)
+			}
+		}
+	})
+}
