@@ -90,6 +90,10 @@ func (c *canonizer) word() error {
 		c.at++
 	}
 	word := c.raw[start:c.at]
+	if isPlainWhole(word) {
+		c.out = append(c.out, word...)
+		return nil
+	}
 	if !json.Valid(word) {
 		c.at = start
 		return c.unexpected()
@@ -101,6 +105,20 @@ func (c *canonizer) word() error {
 	text, err := canonicalNumber(string(word))
 	c.out = append(c.out, text...)
 	return err
+}
+
+// isPlainWhole reports whether a word is a whole number in its one form, as most
+// numbers are.
+func isPlainWhole(word []byte) bool {
+	if len(word) == 0 || len(word) > maxJSONExponent || word[0] == '0' && len(word) > 1 {
+		return false
+	}
+	for _, c := range word {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // text takes a text, without what surrounds and escapes it.

@@ -15,8 +15,8 @@
 //	                                                                   approval.go
 //	 6 claim     the idempotency key: done, in flight, unknown, ours   claim.go
 //	 7 intent    the record, durable before a write's effect           claim.go
-//	 8 run       the sandbox with the call's grants, and its           run.go, ran.go
-//	             envelope; what a replay compares with is noted
+//	 8 run       the sandbox with the call's grants, and its           run.go, envelope.go,
+//	             envelope; what a replay compares with is noted        ran.go
 //	 9 verify    output schema, one kind of change of state, the       verify.go, reduce.go
 //	             tool's checks, what it says that it wrote; other
 //	             files are linted

@@ -59,7 +59,10 @@ type Grant struct {
 
 // For builds the grant of one attempt of a call.
 func For(cfg Config, call Call) *Grant {
-	g := &Grant{config: cfg, call: call, recorder: recorder{room: call.Record}}
+	g := &Grant{
+		Functions: make([]sandbox.Function, 0, usualFunctions),
+		config:    cfg, call: call, recorder: recorder{room: call.Record, granted: make([]string, 0, usualFunctions)},
+	}
 	c := call.Capabilities
 	if c.KV != nil {
 		view := cfg.Store.View(call.Session.Tenant, c.KV.Namespace)
@@ -81,6 +84,9 @@ func For(cfg Config, call Call) *Grant {
 	}
 	return g
 }
+
+// usualFunctions is about how many functions a skill is granted.
+const usualFunctions = 8
 
 // add grants functions: each is recorded, and the first failure of the host's
 // own is remembered.
