@@ -23,6 +23,22 @@ func raws(pairs ...string) map[string]json.RawMessage {
 
 var noon = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 
+func TestWhatIsNotGivenIsAskedForOnce(t *testing.T) {
+	m := typed("user.role == 'owner' && live.id == 'l1' && tenant.size() == 0")
+	s, err := Compile(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	env := Env{User: map[string]any{"role": "owner"}, About: func(variable string) map[string]any {
+		asked = append(asked, variable)
+		return map[string]map[string]any{"user": {"role": "guest"}, "live": {"id": "l1"}}[variable]
+	}}
+	if in, err := s.Tool("go").InScope(env); !in || err != nil || !slices.Equal(asked, []string{"live", "tenant"}) {
+		t.Errorf("in scope %v, %v; asked for %q", in, err, asked)
+	}
+}
+
 func TestScopesAreEvaluatedOverWhatACallSees(t *testing.T) {
 	env := Env{
 		Args:  json.RawMessage(`{"text":"1001","int":3,"num":89,"flag":true,"kind":"a","maybe":null,"list":[1,2],"lines":[{"sku":"1","qty":2}],"where":{"city":"x"},"back":{"city":"x"},"byname":{"x":2},"free":{"n":1,"d":1.0},"odd name":"y","date":"2025-06-01T00:00:00Z"}`),

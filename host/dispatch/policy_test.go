@@ -130,6 +130,19 @@ func TestARedLineIsOnRecordByItsName(t *testing.T) {
 	}
 }
 
+// TestExpressionsSeeWhomTheCallIsFor: a red line that knew less would not hold.
+func TestExpressionsSeeWhomTheCallIsFor(t *testing.T) {
+	g := newGate(t)
+	for _, that := range []string{"session.id == 's1'", "session.locale == 'en'", "user.id == 'mia'", "live.id == 'l7'", "tenant.id == 'acme'"} {
+		g.d.Policy = policy(t, `  - {name: whom, tools: ["*"], when: "`+that+`"}`)
+		c := call("total", `{"item":"pen"}`)
+		c.Live = "l7"
+		wantTier(t, g, c, abi.Block)
+		g.d.Policy = policy(t, `  - {name: whom, tools: ["*"], when: "!(`+that+`)"}`)
+		wantTier(t, g, c, abi.Auto)
+	}
+}
+
 func TestARuleMayAskForTheLastCall(t *testing.T) {
 	g := newGate(t, writes(func(tool *abi.Tool) {
 		tool.Rules = []abi.Rule{{When: "last('order', args.item) != null", Tier: abi.HardGate}}
