@@ -59,10 +59,7 @@ type Grant struct {
 
 // For builds the grant of one attempt of a call.
 func For(cfg Config, call Call) *Grant {
-	g := &Grant{
-		Functions: make([]sandbox.Function, 0, usualFunctions),
-		config:    cfg, call: call, recorder: recorder{room: call.Record, granted: make([]string, 0, usualFunctions)},
-	}
+	g := &Grant{config: cfg, call: call, recorder: recorder{room: call.Record}}
 	c := call.Capabilities
 	if c.KV != nil {
 		view := cfg.Store.View(call.Session.Tenant, c.KV.Namespace)
@@ -104,6 +101,9 @@ func (g *Grant) add(functions ...sandbox.Function) {
 
 // addRecorded grants a function whose calls are recorded.
 func (g *Grant) addRecorded(f sandbox.Function) {
+	if g.Functions == nil {
+		g.recorder.granted, g.Functions = make([]string, 0, usualFunctions), make([]sandbox.Function, 0, usualFunctions)
+	}
 	g.recorder.granted = append(g.recorder.granted, f.Name)
 	g.Functions = append(g.Functions, sandbox.Function{Name: f.Name, Call: func(ctx context.Context, args [][]byte) ([]byte, *abi.Problem) {
 		result, problem := f.Call(ctx, args)
