@@ -1,7 +1,8 @@
 package abi
 
 // A Reply is the output of sluice_invoke. Exactly one of Data and Problem is
-// meant: Data where OK is true, Problem where it is false.
+// meant: Data where OK is true, Problem where it is false. What else it has is ignored;
+// of members at its top there are at most 64.
 type Reply struct {
 	OK      bool       `json:"ok"`
 	Data    RawMessage `json:"data,omitempty"`
