@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/semver"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/registry"
 )
@@ -103,7 +104,7 @@ func (p *program) judge(ctx context.Context, names []string) (err error) {
 	if err != nil {
 		return err
 	}
-	sb, err := sandbox.New(sandbox.Config{CacheDir: cache})
+	sb, err := sandbox.New(sandbox.Config{CacheDir: cache, ModuleBytes: abi.ModuleBytesCeiling})
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ type examination struct {
 	info      *rewrite.Info
 	module    *sandbox.Module // with the ceilings as its limits
 	limited   *sandbox.Module // with its own
-	unloaded  string          // why there is no module
+	misshapen bool            // it is not compiled
 	described *manifest.Skill // as the module tells it
 	told      []byte          // the same, in its own bytes
 	skill     *manifest.Skill // the manifest that the rules look at

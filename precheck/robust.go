@@ -223,11 +223,30 @@ func (x *examination) growsInProportion(ctx context.Context) {
 					break
 				}
 			}
-			if steep, ok := steepness(points); ok && steep >= steepGrowth {
-				x.inTool(t.Name, at+".input", "the fuel of %s grows with the power %.1f of the size of %s", t.Name, steep, name)
+			steep, ok := steepness(points)
+			if !ok {
+				continue
+			}
+			x.figure("growth", "the fuel of %s by the size of %s: %s (power %.1f)", t.Name, name, growthName(steep), steep)
+			if steep >= steepGrowth {
+				x.inTool(t.Name, at+".input", "the fuel of %s is %s in the size of %s: it grows with the power %.1f", t.Name, growthName(steep), name, steep)
 			}
 		}
 	})
+}
+
+// growthName is what a power of growth is called. A row of points shows a little less
+// than the power, since what every call costs fades slowly.
+func growthName(power float64) string {
+	switch {
+	case power < steepGrowth:
+		return "linear"
+	case power < 2.5:
+		return "quadratic"
+	case power < 3.5:
+		return "cubic"
+	}
+	return "steeper than cubic"
 }
 
 // grow makes one text or list of the arguments about size bytes large.
