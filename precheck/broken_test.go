@@ -334,7 +334,9 @@ func brokenTools() map[string]faulty {
 		"a trap on long input":                  {module: invoking(kv, 0x10, callInputLength, 0x42, 0xf4, 0x03, 0x56, 0x04, 0x40, 0x00, 0x0b), rule: "any-input"},
 		"a trap on what the store gives": {module: invoking(kv, 0x42, 1, 0x10, callAlloc, 0x22, 0, 0x41, 0xe1, 0, 0x10, callStore, 0x20, 0, 0x10, callKVGet, 0x50, 0x45, 0x04, 0x40, 0x00, 0x0b),
 			rule: "hostile-host"},
-		"a loop in a loop": {module: invoking(fuel("2000000000"), quadratic()...), rule: "growth", severity: Warning, says: "quadratic"},
+		"an order that counts its attempts": {module: doing(ordering(inInput(`"attempt":1`) + len(`"attempt":`))...), rule: "one-effect", says: "which it did not the first time"},
+		"a key that is written once more":   {module: doing(counting()...), rule: "one-effect", severity: Warning, says: "once more"},
+		"a loop in a loop":                  {module: invoking(fuel("2000000000"), quadratic()...), rule: "growth", severity: Warning, says: "quadratic"},
 	}
 }
 
