@@ -19,6 +19,7 @@ type Subject struct {
 	Name         string // as it was asked for, such as a folder
 	Module       []byte
 	ManifestFile string // the path of skill.yaml, for findings; empty if there is none
+	Source       bool   // the module was built from the folder's source
 
 	// Manifest is what skill.yaml says, and Invalid what is wrong with it, where it
 	// is not valid. Both are nil without a skill.yaml.

@@ -17,8 +17,8 @@ import (
 )
 
 func (p *program) skillCommand() *cobra.Command {
-	c := &cobra.Command{Use: "skill", Short: "Build, run, inspect and measure skills"}
-	c.AddCommand(p.skillBuildCommand(), p.skillRunCommand(), p.skillInspectCommand(), p.skillBenchCommand())
+	c := &cobra.Command{Use: "skill", Short: "Begin, build, test, run, inspect and measure skills"}
+	c.AddCommand(p.skillNewCommand(), p.skillBuildCommand(), p.skillRunCommand(), p.skillInspectCommand(), p.skillBenchCommand())
 	return c
 }
 

@@ -168,10 +168,15 @@ func TestEveryLanguageGetsTheName(t *testing.T) {
 			if strings.HasPrefix(path, sdkFolder+"/") {
 				continue
 			}
-			for _, old := range []string{placeholder, polyglotName, polyglotNamespace, polyglotTwin, polyglotTwinLong, polyglotCrate, polyglotPackage, "to the byte"} {
+			for _, old := range []string{placeholder, polyglotName, polyglotNamespace, polyglotTwin, polyglotTwinLong, polyglotCrate, "to the byte"} {
 				if bytes.Contains(text, []byte(old)) {
 					t.Errorf("%s: %s has %q", l.name, path, old)
 				}
+			}
+		}
+		for _, path := range []string{"package.json", "package-lock.json"} {
+			if bytes.Contains(all[path], []byte(polyglotPackage)) {
+				t.Errorf("%s: %s has the name of another package", l.name, path)
 			}
 		}
 		if !slices.ContainsFunc(mapValues(all), func(text []byte) bool { return bytes.Contains(text, []byte(`"new.name"`)) }) {

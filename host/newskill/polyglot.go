@@ -40,13 +40,10 @@ func polyglotFiles(name, folder, ignored string) (files, error) {
 	if err := all.add(from, ".", path.Clean); err != nil {
 		return nil, err
 	}
-	dashed := strings.ReplaceAll(name, ".", "-") // a crate's and a package's name has no dots
-	for old, new := range map[string]string{
-		polyglotName: name, polyglotNamespace: `"namespace": "` + name + `"`, polyglotTwin: "", polyglotTwinLong: "",
-		polyglotCrate: `name = "` + dashed + `"`, polyglotPackage: `"name": "` + dashed + `"`,
-	} {
+	for old, new := range map[string]string{polyglotName: name, polyglotNamespace: `"namespace": "` + name + `"`, polyglotTwin: "", polyglotTwinLong: ""} {
 		all.replace(old, new)
 	}
+	all.renamePackages(strings.ReplaceAll(name, ".", "-")) // such a name has no dots
 	readme, err := fs.ReadFile(templates, "template/other/README.md.tmpl")
 	if err != nil {
 		return nil, err
@@ -54,4 +51,13 @@ func polyglotFiles(name, folder, ignored string) (files, error) {
 	all["README.md"] = []byte(strings.ReplaceAll(string(readme), placeholder, name))
 	all[".gitignore"] = []byte(ignored + "/gl-code-quality-report.json\n/precheck.sarif\n")
 	return all, nil
+}
+
+// renamePackages gives the crate or the package of npm its name.
+func (all files) renamePackages(name string) {
+	for file, old := range map[string]string{"Cargo.toml": polyglotCrate, "package.json": polyglotPackage, "package-lock.json": polyglotPackage} {
+		if text, ok := all[file]; ok {
+			all[file] = []byte(strings.ReplaceAll(string(text), old, strings.Replace(old, "reserve", name, 1)))
+		}
+	}
 }

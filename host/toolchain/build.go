@@ -39,7 +39,7 @@ type Builder struct {
 // abi.Unavailable, and source that does not compile abi.BadArguments.
 func (b Builder) Build(ctx context.Context, dir, out string) (*manifest.Skill, error) {
 	module := filepath.Join(out, ModuleFile)
-	if err := b.step("building "+dir, func() error { return Compile(ctx, dir, module, b.ask) }); err != nil {
+	if err := b.step("building "+dir, func() error { return Compile(ctx, dir, module, b.Ask) }); err != nil {
 		return nil, err
 	}
 	wasm, err := ReadBounded(module, int64(abi.ModuleBytesCeiling))
@@ -86,8 +86,8 @@ func (b Builder) step(label string, work func() error) error {
 	return b.Step(label, work)
 }
 
-// ask asks the module in a file for its description.
-func (b Builder) ask(ctx context.Context, module string) ([]byte, error) {
+// Ask asks the module in a file for its description, as a Describer.
+func (b Builder) Ask(ctx context.Context, module string) ([]byte, error) {
 	wasm, err := ReadBounded(module, int64(abi.ModuleBytesCeiling))
 	if err != nil {
 		return nil, err
