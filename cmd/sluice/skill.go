@@ -18,7 +18,7 @@ import (
 
 func (p *program) skillCommand() *cobra.Command {
 	c := &cobra.Command{Use: "skill", Short: "Begin, build, test, run, inspect and measure skills"}
-	c.AddCommand(p.skillNewCommand(), p.skillBuildCommand(), p.skillRunCommand(), p.skillInspectCommand(), p.skillBenchCommand())
+	c.AddCommand(p.skillNewCommand(), p.skillBuildCommand(), p.skillTestCommand(), p.skillWatchCommand(), p.skillRunCommand(), p.skillInspectCommand(), p.skillBenchCommand())
 	return c
 }
 

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/sluicehq/sluice/abi"
@@ -151,6 +153,26 @@ func HasSource(dir string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Test runs the tests that the skill in dir has in its own language, natively, and
+// reports whether there are any: those of Go. What they say goes to out. Tests that
+// fail are abi.BadArguments.
+func Test(ctx context.Context, dir string, out io.Writer) (ran bool, err error) {
+	l, err := languageOf(dir)
+	if err != nil || len(sources(dir, "*_test.go")) == 0 {
+		return false, err
+	}
+	test := exec.CommandContext(ctx, "go", "test", ".")
+	test.Dir, test.Stdout, test.Stderr = dir, out, out
+	err = test.Run()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return true, host.Fail("test", abi.NewProblem(abi.Unavailable, "go was not found, which runs the tests").WithHint("%s", l.needs), nil)
+	case err != nil:
+		return true, host.Fail("test", abi.NewProblem(abi.BadArguments, "the tests of %s fail", dir), nil)
+	}
+	return true, nil
 }
 
 // ReadBounded reads a file that has at most limit bytes; a larger one is
