@@ -9,9 +9,8 @@ import (
 	"path"
 	"strings"
 
-	"golang.org/x/mod/modfile"
-
-	"github.com/sluicehq/sluice"
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/sdk"
 )
 
 // Where the SDK and the library of its tests lie in a skill's folder.
@@ -29,8 +28,14 @@ const placeholder = "my.skill"
 //go:embed jsonschema.zip
 var library []byte
 
-// libraryPath is that package, which go.mod names with its version.
-const libraryPath = "github.com/santhosh-tekuri/jsonschema/v5"
+// What the go.mod files of a new skill say, as this repository's own does; a test
+// holds them together.
+const (
+	modulePath     = "github.com/sluicehq/sluice"
+	goVersion      = "1.26.0"
+	libraryPath    = "github.com/santhosh-tekuri/jsonschema/v5"
+	libraryVersion = "v5.3.1"
+)
 
 func goFiles(name string) (files, error) {
 	all := files{}
@@ -38,13 +43,11 @@ func goFiles(name string) (files, error) {
 		return nil, err
 	}
 	all.replace(placeholder, name)
-	mod, sdkMod, err := goMods(name)
-	if err != nil {
-		return nil, err
-	}
-	all["go.mod"], all[sdkFolder+"/go.mod"] = mod, sdkMod
-	if err := all.add(sluice.SDK(), ".", sdkPath); err != nil {
-		return nil, err
+	all["go.mod"], all[sdkFolder+"/go.mod"] = skillMod(name), sdkMod()
+	for folder, from := range map[string]fs.FS{"abi": abi.Source(), "sdk": sdk.Source()} {
+		if err := all.add(from, ".", func(file string) string { return sdkPath(folder, file) }); err != nil {
+			return nil, err
+		}
 	}
 	return all, all.addLibrary()
 }
@@ -58,34 +61,19 @@ func ownPath(file string) string {
 	return base
 }
 
-// sdkPath gives where a file of the SDK lies: its tests, which need this
-// repository, and go.mod, which is another, are left out.
-func sdkPath(file string) string {
-	if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+// sdkPath gives where a file of the SDK lies. Its tests are left out: they need
+// this repository.
+func sdkPath(folder, file string) string {
+	if strings.HasSuffix(file, "_test.go") {
 		return ""
 	}
-	return sdkFolder + "/" + file
+	return path.Join(sdkFolder, folder, file)
 }
 
-// goMods gives the go.mod of the skill and that of the SDK beside it.
-func goMods(name string) (skill, sdk []byte, err error) {
-	text, err := fs.ReadFile(sluice.SDK(), "go.mod")
-	if err != nil {
-		return nil, nil, err
-	}
-	own, err := modfile.ParseLax("go.mod", text, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	version := ""
-	for _, r := range own.Require {
-		if r.Mod.Path == libraryPath {
-			version = r.Mod.Version
-		}
-	}
+// skillMod gives the go.mod of a skill.
+func skillMod(name string) []byte {
 	const sdkVersion = "v0.0.0" // of what a replace leads to
-	module := own.Module.Mod.Path
-	skill = fmt.Appendf(nil, `module example.com/%s
+	return fmt.Appendf(nil, `module example.com/%s
 
 go %s
 
@@ -97,10 +85,18 @@ require %s %s // indirect
 replace %[3]s => ./%[7]s
 
 replace %[5]s => ./%[8]s
-`, name, own.Go.Version, module, sdkVersion, libraryPath, version, sdkFolder, libraryFolder)
-	sdk = fmt.Appendf(nil, "// The SDK of this skill, as `sluice skill new` laid it. Change nothing here.\nmodule %s\n\ngo %s\n\nrequire %s %s\n",
-		module, own.Go.Version, libraryPath, version)
-	return skill, sdk, nil
+`, name, goVersion, modulePath, sdkVersion, libraryPath, libraryVersion, sdkFolder, libraryFolder)
+}
+
+// sdkMod gives the go.mod of the SDK beside it.
+func sdkMod() []byte {
+	return fmt.Appendf(nil, `// The SDK of this skill, as `+"`sluice skill new`"+` laid it. Change nothing here.
+module %s
+
+go %s
+
+require %s %s
+`, modulePath, goVersion, libraryPath, libraryVersion)
 }
 
 func (all files) addLibrary() error {

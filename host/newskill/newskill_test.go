@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/goskill"
@@ -82,6 +85,21 @@ func TestTheLibraryIsTheOneOfGoMod(t *testing.T) {
 	}
 }
 
+func TestTheModFilesAgreeWithThisRepositorys(t *testing.T) {
+	text, err := os.ReadFile("../../go.mod")
+	must(t, err)
+	own, err := modfile.Parse("go.mod", text, nil)
+	must(t, err)
+	if own.Module.Mod.Path != modulePath || own.Go.Version != goVersion {
+		t.Errorf("go.mod is of %s and Go %s, new skills are told %s and %s", own.Module.Mod.Path, own.Go.Version, modulePath, goVersion)
+	}
+	if !slices.ContainsFunc(own.Require, func(r *modfile.Require) bool {
+		return r.Mod == module.Version{Path: libraryPath, Version: libraryVersion}
+	}) {
+		t.Errorf("go.mod does not require %s %s, as new skills do", libraryPath, libraryVersion)
+	}
+}
+
 func keep(t *testing.T, all files) {
 	t.Helper()
 	var b bytes.Buffer
@@ -121,7 +139,7 @@ func TestASkillInGoBuildsAndTestsWithoutNetworkAndTheSameAnywhere(t *testing.T) 
 	if _, err := Write("shop.notes", "go", dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"vet", "./..."}, {"test", "."}} {
+	for _, args := range [][]string{{"vet", ".", modulePath + "/..."}, {"test", "."}} { // the SDK that was laid, too
 		run := exec.Command("go", args...)
 		run.Dir, run.Env = dir, env
 		if out, err := run.CombinedOutput(); err != nil {

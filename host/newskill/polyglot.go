@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/sluicehq/sluice"
+	"github.com/sluicehq/sluice/skills/polyglot"
 )
 
 // What the skill of skills/polyglot is called, and what it says of itself, which a
@@ -32,7 +32,7 @@ func cFiles(name string) (files, error) { return polyglotFiles(name, "c", "/skil
 // polyglotFiles gives the skill of skills/polyglot under another name, with a kv
 // namespace of its own.
 func polyglotFiles(name, folder, ignored string) (files, error) {
-	from, err := fs.Sub(sluice.Polyglot(), folder)
+	from, err := fs.Sub(polyglot.Source(), folder)
 	if err != nil {
 		return nil, err
 	}
