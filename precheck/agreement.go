@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/sluicehq/sluice/abi"
@@ -78,7 +79,11 @@ func (x *examination) usesWhatIsGranted(context.Context) {
 	}
 }
 
+// isUpToDate: source without a skill.yaml has nothing that a reviewer could read.
 func (x *examination) isUpToDate(context.Context) {
+	if x.Source && x.ManifestFile == "" {
+		x.find(Finding{File: filepath.Join(x.Name, manifestFile), Message: "there is no skill.yaml beside the source"})
+	}
 	if x.ManifestFile == "" || x.described == nil {
 		return
 	}

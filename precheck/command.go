@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/registry"
 )
@@ -48,6 +49,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c.SetErr(stderr)
 	if err := c.ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(stderr, "precheck: %v\n", err)
+		var failed *host.Error
+		if errors.As(err, &failed) && failed.Problem.Hint != "" {
+			fmt.Fprintf(stderr, "hint: %s\n", failed.Problem.Hint)
+		}
 		return CouldNotRun
 	}
 	if p.failures > 0 {
@@ -59,16 +64,18 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func (p *program) command() *cobra.Command {
 	c := &cobra.Command{
 		Use: "precheck [DIR|FILE.wasm]...", Short: "Judge skills before they are reviewed and released",
-		Long: `Judges each skill by rules on its binary and its manifest. A folder has skill.yaml and
-the module, as ` + "`sluice skill build`" + ` writes them; a module alone is judged by what it says of
-itself. Without arguments the folder is the current one.
+		Long: `Judges each skill by rules on its binary and its manifest. A folder with source is built,
+as ` + "`sluice skill build`" + ` does and in a folder of its own, and the skill.yaml that is committed
+in it must be that of the build. A folder without has skill.yaml and the module; a module alone
+is judged by what it says of itself. Without arguments the folder is the current one.
 
 A finding can be waived for a while in precheck.yaml beside skill.yaml, or in the file that
 --config names: rule, tool, reason, until.
 
 It exits with 0 if every skill passes, 1 if one does not, and 2 if something could not be
-judged. Nothing is fetched, and no code of the skill runs outside of the sandbox.`,
-		Example:       "  precheck dist\n  precheck dist --format sarif --output precheck.sarif\n  precheck explain imports",
+judged, such as source that does not compile. Nothing is fetched. A module runs in the sandbox
+only; what a compiler runs of the source, such as a build script in Rust, runs as you.`,
+		Example:       "  precheck .\n  precheck dist\n  precheck dist --format sarif --output precheck.sarif\n  precheck explain imports",
 		Args:          cobra.ArbitraryArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -124,7 +131,7 @@ func (p *program) judge(ctx context.Context, names []string) (err error) {
 }
 
 func (p *program) judgeOne(ctx context.Context, cfg Config, name string, report Report) error {
-	subject, err := Open(name)
+	subject, err := Open(ctx, cfg.Sandbox, name)
 	if err != nil {
 		return err
 	}
@@ -132,7 +139,7 @@ func (p *program) judgeOne(ctx context.Context, cfg Config, name string, report 
 	if config == "" {
 		config = filepath.Join(name, ConfigFile)
 	}
-	if p.config != "" || subject.ManifestFile != "" {
+	if p.config != "" || subject.ManifestFile != "" || subject.Source {
 		if cfg.Waivers, err = ReadWaivers(config); err != nil {
 			return err
 		}

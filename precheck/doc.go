@@ -6,8 +6,9 @@
 //
 // # Life of a check
 //
-//  1. A subject is read: a folder with skill.yaml and a module, or a module alone,
-//     whose manifest is then what its sluice_describe says.
+//  1. A subject is read: a folder of source, which host/toolchain builds, a folder
+//     with skill.yaml and a module, or a module alone, whose manifest is then what
+//     its sluice_describe says.
 //  2. The rules on the bytes run. A file that is no module ends here: everything
 //     behind this step needs one, and says that it was not run.
 //  3. The module is loaded by a sandbox, as a host would, and asked what it is. The

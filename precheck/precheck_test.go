@@ -231,7 +231,7 @@ func TestAManifestBesideTheModuleIsHeldAgainstIt(t *testing.T) {
 		"a bad manifest": {func(m *abi.Manifest) { m.Tools[0].Effect = "maybe" }, []string{"manifest failure"}},
 	} {
 		yaml(c.change)
-		subject, err := Open(dir)
+		subject, err := Open(t.Context(), sandboxtest.Shared(t), dir)
 		must(t, err)
 		found, all := judged(t, config(t), subject)
 		if !slices.Equal(found, c.want) {
