@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory", "memory/qdrant", "memory/memorytest"},
 	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs", "host/toolchain", "host/newskill"},
 	{"host/dispatch", "host/rules"},
-	{"host/agent", "precheck"},
+	{"host/agent", "precheck", "precheck/portable"},
 	{"host/server", "host/console", "host/mcp", "host/eval"},
 	{"cmd/sluice", "cmd/precheck"},
 }

@@ -292,15 +292,15 @@ func brokenDeclarations() map[string]faulty {
 	}
 }
 
-// random gives a module whose description draws a letter of its summary.
-func random() []byte {
+// drawing gives a module with a function that says a text in which one byte is a letter
+// that it draws from the random bytes of WASI.
+func drawing(function int, said, at string) []byte {
 	m := good()
 	m.imports = append(m.imports, imp{"wasi_snapshot_preview1", "random_get", "ii>i"})
-	said := saying(goodManifest)
-	at := int64(strings.Index(goodManifest, "Looks up"))
+	code := saying(said)
 	draw := slices.Concat([]byte{0x41, 0, 0x41, 1, 0x10, byte(len(m.imports) - 1), 0x1a}, // random_get(0, 1)
-		[]byte{0x20, 0, 0x42}, sleb(at), []byte{0x7c, 0x41, 0, 0x2d, 0, 0, 0x41, 15, 0x71, 0x41}, sleb('a'), []byte{0x6a, 0x10, callStore}) // 'a' + (it & 15)
-	m.funcs[1].body = slices.Concat(said[:len(said)-2], draw, []byte{0x41, 0})
+		[]byte{0x20, 0, 0x42}, sleb(int64(strings.Index(said, at))), []byte{0x7c, 0x41, 0, 0x2d, 0, 0, 0x41, 15, 0x71, 0x41}, sleb('a'), []byte{0x6a, 0x10, callStore}) // 'a' + (it & 15)
+	m.funcs[function].body = slices.Concat(code[:len(code)-2], draw, []byte{0x41, 0})
 	return m.bytes()
 }
 
@@ -314,7 +314,7 @@ func brokenDescriptions(t *testing.T) map[string]faulty {
 		"a version that loops":               {module: changed(func(m *mod) { m.funcs[0].body = loop }), rule: "version"},
 		"a description that loops":           {module: changed(func(m *mod) { m.funcs[1].body = loop }), rule: "describe"},
 		"a description that traps":           {module: changed(func(m *mod) { m.funcs[1].body = []byte{0x00} }), rule: "describe"},
-		"a description that draws lots":      {module: random(), rule: "describe", says: "something else"},
+		"a description that draws lots":      {module: drawing(1, goodManifest, "Looks up"), rule: "describe", says: "something else"},
 		"a description that is a greeting":   told("hello"),
 		"a description that is deep":         told(strings.Repeat("[", 2000)),
 		"a description that lies of a tool":  {module: good().bytes(), files: map[string]string{manifestFile: yamlOf(t, replaced("Give the price of a product.", "Give the cost of a product."))}, rule: "stale"},
@@ -334,6 +334,7 @@ func brokenTools() map[string]faulty {
 		"a trap on long input":                  {module: invoking(kv, 0x10, callInputLength, 0x42, 0xf4, 0x03, 0x56, 0x04, 0x40, 0x00, 0x0b), rule: "any-input"},
 		"a trap on what the store gives": {module: invoking(kv, 0x42, 1, 0x10, callAlloc, 0x22, 0, 0x41, 0xe1, 0, 0x10, callStore, 0x20, 0, 0x10, callKVGet, 0x50, 0x45, 0x04, 0x40, 0x00, 0x0b),
 			rule: "hostile-host"},
+		"an answer that is drawn by lot":    {module: drawing(2, `{"ok":true,"data":"x"}`, "x"), rule: "portable", severity: Warning, says: "under the reference host"},
 		"an order that counts its attempts": {module: doing(ordering(inInput(`"attempt":1`) + len(`"attempt":`))...), rule: "one-effect", says: "which it did not the first time"},
 		"a key that is written once more":   {module: doing(counting()...), rule: "one-effect", severity: Warning, says: "once more"},
 		"a loop in a loop":                  {module: invoking(fuel("2000000000"), quadratic()...), rule: "growth", severity: Warning, says: "quadratic"},

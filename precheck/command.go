@@ -116,7 +116,7 @@ func (p *program) judge(ctx context.Context, names []string) (err error) {
 		return err
 	}
 	defer sb.Close(context.WithoutCancel(ctx))
-	cfg := Config{Sandbox: sb, Now: time.Now}
+	cfg := Config{Sandbox: sb, PeerCache: filepath.Join(cache, "peer"), Now: time.Now}
 	if p.against != "" {
 		if err := p.compareWith(ctx, &cfg, cache); err != nil {
 			return err

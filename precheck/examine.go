@@ -41,6 +41,10 @@ type Config struct {
 	// nothing is said then.
 	Through string
 
+	// PeerCache is the folder for code of the reference host, which only the user may
+	// write; empty keeps none, and compiles anew.
+	PeerCache string
+
 	Now func() time.Time // says which waivers are in date
 }
 

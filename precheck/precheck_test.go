@@ -56,7 +56,7 @@ func day(text string) time.Time {
 }
 
 func config(t *testing.T) Config {
-	return Config{Sandbox: sandboxtest.Shared(t), Now: func() time.Time { return day("2027-01-15") }}
+	return Config{Sandbox: sandboxtest.Shared(t), PeerCache: filepath.Join(sandboxtest.CacheDir(t), "peer"), Now: func() time.Time { return day("2027-01-15") }}
 }
 
 // judged gives what was found, as "rule severity", and all messages.
