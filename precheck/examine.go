@@ -21,6 +21,9 @@ type Subject struct {
 	ManifestFile string // the path of skill.yaml, for findings; empty if there is none
 	Source       bool   // the module was built from the folder's source
 
+	// Rebuild builds the source again, for the rule that compares; nil compares nothing.
+	Rebuild Rebuild
+
 	// Manifest is what skill.yaml says, and Invalid what is wrong with it, where it
 	// is not valid. Both are nil without a skill.yaml.
 	Manifest *manifest.Skill
