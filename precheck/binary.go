@@ -81,7 +81,7 @@ func (x *examination) isWasm(context.Context) {
 
 func (x *examination) isSmall(context.Context) {
 	size := abi.Size(len(x.Module))
-	x.figure("module", "%v", size)
+	x.figure("module", "%.1f MiB", float64(size)/float64(abi.MiB))
 	switch {
 	case size > abi.ModuleBytesCeiling:
 		x.findf("it has %v, and no setting lets a host take more than %v", size, abi.ModuleBytesCeiling)

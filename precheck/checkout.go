@@ -52,7 +52,7 @@ func revisionOf(name string) (revision, bool) {
 	}
 	_, err := os.Stat(r.repo)
 	named := err == nil || strings.Contains(r.repo, "://") && !strings.HasSuffix(r.repo, "://") || strings.Contains(r.repo, "@")
-	return r, named && filepath.IsLocal(filepath.FromSlash(r.dir))
+	return r, named && r.ref != "" && filepath.IsLocal(filepath.FromSlash(r.dir))
 }
 
 // A checkout is the files of one commit in a folder of their own.

@@ -60,7 +60,7 @@ func TestASubjectOfARepositoryIsNamedByItsReference(t *testing.T) {
 			t.Errorf("%s is %+v, %v", name, got, ok)
 		}
 	}
-	for _, name := range []string{"", "@", "a@", "@b", "dist", "no/such/folder@main", here + "@main:../x", here + "@main:/etc", "https://@main"} {
+	for _, name := range []string{"", "@", "a@", "@b", "dist", "no/such/folder@main", here + "@main:../x", here + "@main:/etc", here + "@:a", "https://@main"} {
 		if got, ok := revisionOf(name); ok {
 			t.Errorf("%q is taken as %+v", name, got)
 		}
@@ -132,4 +132,54 @@ func TestNoPasswordOfARepositoryIsTold(t *testing.T) {
 	if strings.Contains(out.String()+errs.String(), "hunter22") || !strings.Contains(errs.String(), "cannot be checked out") {
 		t.Errorf("says %s%s", &out, &errs)
 	}
+}
+
+func TestARepositoryIsBounded(t *testing.T) {
+	left := int64(10)
+	pack := &boundedPack{nopWriter{}, &left}
+	if _, err := pack.Write(make([]byte, 10)); err != nil {
+		t.Errorf("ten bytes of ten give %v", err)
+	}
+	if _, err := pack.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("one more gives %v", err)
+	}
+	folder, commit := committed(t, map[string]string{"a/b/c/d": strings.Repeat("x", 100), "a/e": "x"})
+	repo, err := git.PlainOpen(folder)
+	must(t, err)
+	c, err := repo.CommitObject(commit)
+	must(t, err)
+	tree, err := c.Tree()
+	must(t, err)
+	for name, w := range map[string]struct {
+		treeWriter
+		room int
+		want string
+	}{
+		"enough":           {treeWriter{ctx: t.Context(), left: 101}, 4, ""},
+		"too many bytes":   {treeWriter{ctx: t.Context(), left: 100}, 4, "its files have more than"},
+		"too many files":   {treeWriter{ctx: t.Context(), left: 101, files: mostFiles - 4}, 4, "more than 50000 files"},
+		"too many folders": {treeWriter{ctx: t.Context(), left: 101}, 3, "folders"},
+	} {
+		err := w.tree(tree, t.TempDir(), w.room)
+		if (err == nil) != (w.want == "") || err != nil && !strings.Contains(err.Error(), w.want) {
+			t.Errorf("%s gives %v, want %q", name, err, w.want)
+		}
+	}
+}
+
+type nopWriter struct{}
+
+func (nopWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (nopWriter) Close() error                { return nil }
+
+func FuzzRevisions(f *testing.F) {
+	for _, name := range []string{"a@b", "https://u:p@h/x.git@main:a/b", "git@h:x.git@v1", "ssh://h/x@" + strings.Repeat("0", 40), "@", "a@:", "./@x:..", "file:///x@HEAD:/"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		r, ok := revisionOf(name)
+		if ok && (r.repo == "" || r.ref == "" || r.dir == "" || !filepath.IsLocal(filepath.FromSlash(r.dir)) || !strings.HasPrefix(name, r.repo+"@"+r.ref)) {
+			t.Errorf("%q is taken as %+v", name, r)
+		}
+	})
 }
