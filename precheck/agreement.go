@@ -71,6 +71,9 @@ func (x *examination) usesWhatIsGranted(context.Context) {
 		{"http", abi.Capabilities{HTTP: has.HTTP}}, {"kv", abi.Capabilities{KV: has.KV}}, {"memory", abi.Capabilities{Memory: has.Memory}},
 		{"blob", abi.Capabilities{Blob: has.Blob}}, {"files", abi.Capabilities{Files: has.Files}}, {"progress", abi.Capabilities{Progress: has.Progress}},
 	} {
+		if one.name == "http" && x.asksByExtism() {
+			continue
+		}
 		grants := release.Granted(one.Capabilities)
 		if len(grants) > 0 && !slices.ContainsFunc(grants, func(f string) bool { return slices.Contains(imported, f) }) {
 			x.find(Finding{File: x.ManifestFile, Field: "capabilities." + one.name,

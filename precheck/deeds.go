@@ -21,9 +21,9 @@ const trialKey = "018d0d5a-7f3c-7000-8000-000000000001"
 
 // A deed is one thing that a call did to what others see.
 type deed struct {
-	what  string // such as "the kv key stock/1001"
-	how   string // what it became, or what was sent
-	leave bool   // it went to another host: nobody can take it back
+	what string // such as "the kv key stock/1001"
+	how  string // what it became, or what was sent
+	away bool   // it went to another host: nobody can take it back
 }
 
 // A stand is where a tool is tried past the gate: what an example begins with, and the
@@ -131,7 +131,7 @@ func (s *stand) serveHTTP(ctx context.Context, args [][]byte) ([]byte, *abi.Prob
 // send answers for all other hosts.
 func (s *stand) send(_ context.Context, request abi.HTTPRequest, body []byte) (abi.HTTPResponse, *abi.Problem) {
 	if !egress.Safe(request.Method) {
-		s.deeds = append(s.deeds, deed{what: fmt.Sprintf("%.20s %.200s", request.Method, request.URL), how: string(body), leave: true})
+		s.deeds = append(s.deeds, deed{what: fmt.Sprintf("%.20s %.200s", request.Method, request.URL), how: string(body), away: true})
 	}
 	return abi.HTTPResponse{Status: 200, Headers: map[string]string{"content-type": "application/json"}, Body: []byte("{}")}, nil
 }
@@ -148,7 +148,7 @@ func (s *stand) taken() []deed {
 func another(before, after []deed) (deed, bool) {
 	before = slices.Clone(before)
 	for _, d := range after {
-		if !d.leave {
+		if !d.away {
 			continue
 		}
 		at := slices.Index(before, d)
@@ -170,7 +170,7 @@ func anew(before, after []deed) (deed, bool) {
 		is[d.what] = d.how
 	}
 	for _, d := range after {
-		if how, done := was[d.what]; !d.leave && (!done || how != is[d.what]) {
+		if how, done := was[d.what]; !d.away && (!done || how != is[d.what]) {
 			return d, true
 		}
 	}

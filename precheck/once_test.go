@@ -107,7 +107,7 @@ func TestAWriteThatRunsAgainIsHeldToItsFirstEffect(t *testing.T) {
 }
 
 func TestARequestTooManyIsAnother(t *testing.T) {
-	post := deed{what: "POST https://shop.example.com/orders", how: "{}", leave: true}
+	post := deed{what: "POST https://shop.example.com/orders", how: "{}", away: true}
 	kept := deed{what: `the kv key "n"`, how: "1"}
 	for name, c := range map[string]struct {
 		before, after []deed
