@@ -279,6 +279,7 @@ func brokenDeclarations() map[string]faulty {
 		"an unknown member":              {module: remade(`"sluice":1`, `"sluice":1,"color":"red"`), rule: "manifest", says: "color"},
 		"a bad expression":               {module: remade(`"effect":"read"`, `"effect":"read","scope":"args.skuu == '1'"`), rule: "manifest", says: "skuu"},
 		"all the fuel there is":          {module: remade(`"abi":1`, `"abi":1,"limits":{"fuel":18446744073709551615}`), rule: "manifest"},
+		"a positioning without a no":     {module: remade(`For prices. Never for stock.`, `For prices.`), rule: "positioning", severity: Warning},
 		"no positioning":                 {module: remade(`"positioning":"For prices. Never for stock.",`, ``), rule: "positioning", severity: Warning},
 		"a write without targets":        {module: remade(`"effect":"read"`, `"effect":"write","idempotent":true`), rule: "targets"},
 		"a write for ever":               {module: remade(`"effect":"read"`, `"effect":"write","targets":"[args.sku]"`), rule: "way-back", severity: Warning},
@@ -330,7 +331,8 @@ func brokenTools() map[string]faulty {
 		return replaced(`"abi":1`, `"abi":1,"limits":{"fuel":`+limit+`},"capabilities":{"kv":{"namespace":"prices"}}`)
 	}
 	return map[string]faulty{
-		"an example that gives something else":  {module: remade(`"args":{"sku":"1001"}`, `"args":{"sku":"1001"},"returns":2`), rule: "examples"},
+		"an example that gives something else": {module: remade(`"args":{"sku":"1001"}`, `"args":{"sku":"1001"},"returns":2`), rule: "examples"},
+		// The module needs 108 units for its answer.
 		"an example that nearly takes its fuel": {module: invoking(fuel("200")), rule: "room", severity: Warning},
 		"a trap on long input":                  {module: invoking(kv, 0x10, callInputLength, 0x42, 0xf4, 0x03, 0x56, 0x04, 0x40, 0x00, 0x0b), rule: "any-input"},
 		"a trap on what the store gives": {module: invoking(kv, 0x42, 1, 0x10, callAlloc, 0x22, 0, 0x41, 0xe1, 0, 0x10, callStore, 0x20, 0, 0x10, callKVGet, 0x50, 0x45, 0x04, 0x40, 0x00, 0x0b),

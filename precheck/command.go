@@ -78,8 +78,9 @@ A finding can be waived for a while in precheck.yaml beside skill.yaml, or in th
 --config names: rule, tool, reason, until.
 
 It exits with 0 if every skill passes, 1 if one does not, and 2 if something could not be
-judged, such as source that does not compile. Nothing is fetched but what you name. A module runs in the sandbox
-only; what a compiler runs of the source, such as a build script in Rust, runs as you.`,
+judged, such as source that does not compile. Nothing is fetched but what you name. A module
+runs in a sandbox only; what a compiler runs of the source, such as a build script in Rust,
+runs as you.`,
 		Example:       "  precheck .\n  precheck dist\n  precheck https://git.example.com/shop/skills.git@main:pricing --rebuild\n  precheck dist --format sarif --output precheck.sarif\n  precheck explain imports",
 		Args:          cobra.ArbitraryArgs,
 		SilenceUsage:  true,
