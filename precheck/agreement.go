@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/sluicehq/sluice/abi"
@@ -70,6 +71,9 @@ func (x *examination) usesWhatIsGranted(context.Context) {
 		{"http", abi.Capabilities{HTTP: has.HTTP}}, {"kv", abi.Capabilities{KV: has.KV}}, {"memory", abi.Capabilities{Memory: has.Memory}},
 		{"blob", abi.Capabilities{Blob: has.Blob}}, {"files", abi.Capabilities{Files: has.Files}}, {"progress", abi.Capabilities{Progress: has.Progress}},
 	} {
+		if one.name == "http" && x.asksByExtism() {
+			continue
+		}
 		grants := release.Granted(one.Capabilities)
 		if len(grants) > 0 && !slices.ContainsFunc(grants, func(f string) bool { return slices.Contains(imported, f) }) {
 			x.find(Finding{File: x.ManifestFile, Field: "capabilities." + one.name,
@@ -78,7 +82,11 @@ func (x *examination) usesWhatIsGranted(context.Context) {
 	}
 }
 
+// isUpToDate: source without a skill.yaml has nothing that a reviewer could read.
 func (x *examination) isUpToDate(context.Context) {
+	if x.Source && x.ManifestFile == "" {
+		x.find(Finding{File: filepath.Join(x.Name, manifestFile), Message: "there is no skill.yaml beside the source"})
+	}
 	if x.ManifestFile == "" || x.described == nil {
 		return
 	}

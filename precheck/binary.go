@@ -64,7 +64,12 @@ func binaryRules() []Rule {
 	}}
 }
 
+// isWasm reads no file that is larger than any module: its end is missing.
 func (x *examination) isWasm(context.Context) {
+	if abi.Size(len(x.Module)) > abi.ModuleBytesCeiling {
+		x.say(Message{Kind: Skipped, Rule: x.rule.ID, Text: "needs a file that is no larger than a module"})
+		return
+	}
 	info, err := rewrite.Inspect(x.Module)
 	if err != nil {
 		message, mend := because(err)
@@ -76,7 +81,7 @@ func (x *examination) isWasm(context.Context) {
 
 func (x *examination) isSmall(context.Context) {
 	size := abi.Size(len(x.Module))
-	x.figure("module", "%v", size)
+	x.figure("module", "%.1f MiB", float64(size)/float64(abi.MiB))
 	switch {
 	case size > abi.ModuleBytesCeiling:
 		x.findf("it has %v, and no setting lets a host take more than %v", size, abi.ModuleBytesCeiling)
@@ -101,6 +106,7 @@ func (x *examination) isOfUsualShape(context.Context) {
 		{"entries of tables", entries, mostEntries},
 	} {
 		if part.has > part.most {
+			x.misshapen = true
 			x.findf("%d %s are more than %d", part.has, part.what, part.most)
 		}
 	}
@@ -137,8 +143,13 @@ func (x *examination) exportsTheContract(context.Context) {
 var contractExports = []string{abi.ExportABI, abi.ExportDescribe, abi.ExportInvoke, abi.ExportCheck, abi.ExportReduce, abi.ExportHook, abi.ExportWarm}
 
 // loads runs what a host does with a release before its first call. The limits
-// are the ceilings, so that only the manifest's own rules speak of limits.
+// are the ceilings, so that only the manifest's own rules speak of limits. What is
+// made to be slow to compile is not compiled here either.
 func (x *examination) loads(ctx context.Context) {
+	if x.misshapen {
+		x.say(Message{Kind: Skipped, Rule: x.rule.ID, Text: "needs a module that compiles quickly"})
+		return
+	}
 	limits := abi.CeilingLimits()
 	limits.Fuel = mostDescribing
 	module, err := x.Sandbox.Load(ctx, x.Module, limits)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/semver"
 
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/registry"
 )
@@ -34,6 +37,7 @@ type program struct {
 	format, output string
 	config, cache  string
 	against        string
+	rebuild        bool
 	failures       int
 }
 
@@ -47,6 +51,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c.SetErr(stderr)
 	if err := c.ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(stderr, "precheck: %v\n", err)
+		var failed *host.Error
+		if errors.As(err, &failed) && failed.Problem.Hint != "" {
+			fmt.Fprintf(stderr, "hint: %s\n", failed.Problem.Hint)
+		}
 		return CouldNotRun
 	}
 	if p.failures > 0 {
@@ -57,17 +65,23 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func (p *program) command() *cobra.Command {
 	c := &cobra.Command{
-		Use: "precheck [DIR|FILE.wasm]...", Short: "Judge skills before they are reviewed and released",
-		Long: `Judges each skill by rules on its binary and its manifest. A folder has skill.yaml and
-the module, as ` + "`sluice skill build`" + ` writes them; a module alone is judged by what it says of
-itself. Without arguments the folder is the current one.
+		Use: "precheck [DIR|FILE.wasm|REPO@REF[:DIR]]...", Short: "Judge skills before they are reviewed and released",
+		Long: `Judges each skill by rules on its binary and its manifest. A folder with source is built,
+as ` + "`sluice skill build`" + ` does and in a folder of its own, and the skill.yaml that is committed
+in it must be that of the build. A folder without has skill.yaml and the module; a module alone
+is judged by what it says of itself. Without arguments the folder is the current one.
+
+A repository is named by a path or an address with http, https, ssh or file, and is taken
+as a branch, a tag, a commit in full or HEAD has it: its root, or the folder behind a colon.
 
 A finding can be waived for a while in precheck.yaml beside skill.yaml, or in the file that
 --config names: rule, tool, reason, until.
 
 It exits with 0 if every skill passes, 1 if one does not, and 2 if something could not be
-judged. Nothing is fetched, and no code of the skill runs outside of the sandbox.`,
-		Example:       "  precheck dist\n  precheck dist --format sarif --output precheck.sarif\n  precheck explain imports",
+judged, such as source that does not compile. Nothing is fetched but what you name. A module
+runs in a sandbox only; what a compiler runs of the source, such as a build script in Rust,
+runs as you.`,
+		Example:       "  precheck .\n  precheck dist\n  precheck https://git.example.com/shop/skills.git@main:pricing --rebuild\n  precheck dist --format sarif --output precheck.sarif\n  precheck explain imports",
 		Args:          cobra.ArbitraryArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -77,6 +91,7 @@ judged. Nothing is fetched, and no code of the skill runs outside of the sandbox
 	c.Flags().StringVarP(&p.output, "output", "o", "", "file for the report (default: standard output)")
 	c.Flags().StringVar(&p.config, "config", "", "file of waivers (default: "+ConfigFile+" in each skill's folder)")
 	c.Flags().StringVar(&p.against, "against", "", "registry whose last release of each skill, and other skills, it is compared with")
+	c.Flags().BoolVar(&p.rebuild, "rebuild", false, "build the source again, from a clean checkout of its commit, and compare")
 	c.Flags().StringVar(&p.cache, "cache", "", "folder for compiled modules (default: the user's cache)")
 	c.AddCommand(p.rulesCommand(), p.explainCommand())
 	return c
@@ -103,12 +118,12 @@ func (p *program) judge(ctx context.Context, names []string) (err error) {
 	if err != nil {
 		return err
 	}
-	sb, err := sandbox.New(sandbox.Config{CacheDir: cache})
+	sb, err := sandbox.New(sandbox.Config{CacheDir: cache, ModuleBytes: abi.ModuleBytesCeiling})
 	if err != nil {
 		return err
 	}
 	defer sb.Close(context.WithoutCancel(ctx))
-	cfg := Config{Sandbox: sb, Now: time.Now}
+	cfg := Config{Sandbox: sb, PeerCache: filepath.Join(cache, "peer"), Now: time.Now}
 	if p.against != "" {
 		if err := p.compareWith(ctx, &cfg, cache); err != nil {
 			return err
@@ -122,16 +137,17 @@ func (p *program) judge(ctx context.Context, names []string) (err error) {
 	return report.Close()
 }
 
-func (p *program) judgeOne(ctx context.Context, cfg Config, name string, report Report) error {
-	subject, err := Open(name)
+func (p *program) judgeOne(ctx context.Context, cfg Config, name string, report Report) (err error) {
+	subject, folder, done, err := p.open(ctx, cfg.Sandbox, name)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, done()) }()
 	config := p.config
 	if config == "" {
-		config = filepath.Join(name, ConfigFile)
+		config = filepath.Join(folder, ConfigFile)
 	}
-	if p.config != "" || subject.ManifestFile != "" {
+	if p.config != "" || subject.ManifestFile != "" || subject.Source {
 		if cfg.Waivers, err = ReadWaivers(config); err != nil {
 			return err
 		}
@@ -142,6 +158,36 @@ func (p *program) judgeOne(ctx context.Context, cfg Config, name string, report 
 	})
 	p.failures += verdict.Failures
 	return errors.Join(err, lost)
+}
+
+// open opens a subject on this machine, or in a repository at a reference. Its folder is
+// there until done is called.
+func (p *program) open(ctx context.Context, sb *sandbox.Sandbox, name string) (s Subject, folder string, done func() error, err error) {
+	r, ok := revisionOf(name)
+	if _, absent := os.Stat(name); !ok || absent == nil {
+		s, err = Open(ctx, sb, name)
+		if err == nil && p.rebuild {
+			err = s.buildsAgain(func() (Rebuild, error) { return rebuildOf(sb, name) })
+		}
+		return s, name, func() error { return nil }, err
+	}
+	c, err := checkOut(ctx, r)
+	if err != nil {
+		return s, "", nil, err
+	}
+	folder = filepath.Join(c.tree(), filepath.FromSlash(r.dir))
+	s, err = Open(ctx, sb, folder)
+	if err == nil && p.rebuild {
+		err = s.buildsAgain(func() (Rebuild, error) { return rebuildAt(sb, r), nil })
+	}
+	if err != nil {
+		return s, "", nil, errors.Join(err, c.close())
+	}
+	s.Name = shown(name)
+	if s.ManifestFile != "" {
+		s.ManifestFile = path.Join(r.dir, manifestFile)
+	}
+	return s, folder, c.close, nil
 }
 
 // compareWith has skills compared with what a registry has.

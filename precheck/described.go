@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
@@ -102,11 +103,12 @@ func (x *examination) isDeclared(context.Context) {
 	}
 }
 
+// issues tells what is wrong with a manifest. It names files from its own folder.
 func (x *examination) issues(list manifest.Errors) {
 	for _, i := range list {
-		file := i.File
-		if file == "" {
-			file = x.ManifestFile
+		file := x.ManifestFile
+		if file != "" && i.File != "" {
+			file = filepath.Join(filepath.Dir(file), filepath.FromSlash(i.File))
 		}
 		x.find(Finding{File: file, Line: i.Line, Field: i.Field, Message: i.Message, Mend: i.Hint})
 	}

@@ -19,6 +19,10 @@ type Subject struct {
 	Name         string // as it was asked for, such as a folder
 	Module       []byte
 	ManifestFile string // the path of skill.yaml, for findings; empty if there is none
+	Source       bool   // the module was built from the folder's source
+
+	// Rebuild builds the source again, for the rule that compares; nil compares nothing.
+	Rebuild Rebuild
 
 	// Manifest is what skill.yaml says, and Invalid what is wrong with it, where it
 	// is not valid. Both are nil without a skill.yaml.
@@ -36,6 +40,14 @@ type Config struct {
 	// compares with nothing.
 	Last func(ctx context.Context, skill string) (*Previous, error)
 
+	// Through is the id of the last rule that is run; empty runs all. Of waivers
+	// nothing is said then.
+	Through string
+
+	// PeerCache is the folder for code of the reference host, which only the user may
+	// write; empty keeps none, and compiles anew.
+	PeerCache string
+
 	Now func() time.Time // says which waivers are in date
 }
 
@@ -46,7 +58,7 @@ type examination struct {
 	info      *rewrite.Info
 	module    *sandbox.Module // with the ceilings as its limits
 	limited   *sandbox.Module // with its own
-	unloaded  string          // why there is no module
+	misshapen bool            // it is not compiled
 	described *manifest.Skill // as the module tells it
 	told      []byte          // the same, in its own bytes
 	skill     *manifest.Skill // the manifest that the rules look at
@@ -67,28 +79,41 @@ func Check(ctx context.Context, cfg Config, subject Subject, tell func(Message))
 	x := &examination{Config: cfg, Subject: subject, tell: tell, skill: subject.Manifest, waived: map[int]bool{}}
 	defer x.close(ctx)
 	x.say(Message{Kind: Begin})
+	if err := x.look(ctx); err != nil {
+		return x.verdict, err
+	}
+	if cfg.Through == "" {
+		x.lookAtWaivers()
+	}
+	verdict := x.verdict
+	x.say(Message{Kind: End, Verdict: &verdict})
+	return verdict, nil
+}
+
+// look runs the rules in their order.
+func (x *examination) look(ctx context.Context) error {
 	for _, s := range stages() {
 		if s.open != nil {
 			s.open(ctx, x)
 		}
 		for _, rule := range s.rules {
 			if ctx.Err() != nil {
-				return x.verdict, context.Cause(ctx)
+				return context.Cause(ctx)
 			}
 			x.rule = rule
 			if s.missing(x) {
 				if s.needs != "" {
 					x.say(Message{Kind: Skipped, Rule: rule.ID, Text: "needs " + s.needs})
 				}
-				continue
+			} else {
+				rule.check(x, ctx)
 			}
-			rule.check(x, ctx)
+			if rule.ID == x.Through {
+				return nil
+			}
 		}
 	}
-	x.lookAtWaivers()
-	verdict := x.verdict
-	x.say(Message{Kind: End, Verdict: &verdict})
-	return verdict, nil
+	return nil
 }
 
 func (x *examination) close(ctx context.Context) {

@@ -56,7 +56,7 @@ func day(text string) time.Time {
 }
 
 func config(t *testing.T) Config {
-	return Config{Sandbox: sandboxtest.Shared(t), Now: func() time.Time { return day("2027-01-15") }}
+	return Config{Sandbox: sandboxtest.Shared(t), PeerCache: filepath.Join(sandboxtest.CacheDir(t), "peer"), Now: func() time.Time { return day("2027-01-15") }}
 }
 
 // judged gives what was found, as "rule severity", and all messages.
@@ -85,72 +85,23 @@ func judged(t *testing.T, c Config, s Subject) (found []string, all []Message) {
 	return found, all
 }
 
-func TestEveryFaultIsCaughtByItsRule(t *testing.T) {
-	write := `"effect":"write","targets":"[args.sku]","idempotent":true`
+// Skills with one fault, which one rule catches, are those of brokenSkills.
+func TestWhatIsRightPassesAndTwoFaultsAreTwoFindings(t *testing.T) {
 	for name, c := range map[string]struct {
 		module []byte
 		want   []string // all of it
 	}{
 		"nothing":               {good().bytes(), nil},
 		"a skill of this house": {sandboxtest.Build(t, "skills/shop/pricing"), nil},
-		"an empty file":         {nil, []string{"wasm failure"}},
-		"a text":                {[]byte("#!/bin/sh\necho no\n"), []string{"wasm failure"}},
-		"a component":           {[]byte("\x00asm\x0d\x00\x01\x00"), []string{"wasm failure"}},
-		"a cut module":          {good().bytes()[:60], []string{"wasm failure"}},
-		"threads":               {changed(func(m *mod) { m.funcs[0].body = []byte{0xfe, 0x03, 0x00, 0x41, 0x01} }), []string{"wasm failure"}},
-		"tail calls":            {changed(func(m *mod) { m.funcs[0].body = []byte{0x12, 0x00} }), []string{"wasm failure"}},
-		"a name that is the host's": {changed(func(m *mod) { m.funcs = append(m.funcs, fn{name: "__sluice_fuel", typ: ">i", body: returning(1)}) }),
-			[]string{"wasm failure"}},
-		"many functions": {changed(func(m *mod) {
-			m.funcs = append(m.funcs, slices.Repeat([]fn{{typ: ">i", body: returning(1)}}, mostFunctions)...)
-		}),
-			[]string{"shape failure"}},
-		"many locals":   {changed(func(m *mod) { m.funcs[0].locals = mostLocals + 1 }), []string{"shape failure"}},
-		"deep nesting":  {changed(func(m *mod) { m.funcs[0].body = nested(mostNesting + 1) }), []string{"shape failure"}},
-		"a large table": {changed(func(m *mod) { m.table = mostEntries + 1 }), []string{"shape failure"}},
-		"no export":     {mod{imports: answering}.bytes(), []string{"exports failure", "exports failure", "exports failure"}},
-		"an export of another type": {changed(func(m *mod) { m.funcs[2] = fn{name: abi.ExportInvoke, typ: "i>i", body: returning(0)} }),
-			[]string{"exports failure"}},
-		"an export that nobody calls": {changed(func(m *mod) { m.funcs = append(m.funcs, fn{name: "sluice_chek", typ: ">i", body: returning(0)}) }),
-			[]string{"exports warning"}},
-		"what does not validate":        {changed(func(m *mod) { m.funcs[0].body = []byte{0x42, 1} }), []string{"loads failure"}},
-		"an import of nobody's":         {changed(func(m *mod) { m.imports = append(m.imports, imp{"env", "abort", "i>"}) }), []string{"loads failure"}},
-		"another version":               {changed(func(m *mod) { m.funcs[0].body = returning(2) }), []string{"version failure"}},
-		"a version that is a loop":      {changed(func(m *mod) { m.funcs[0].body = []byte{0x03, 0x40, 0x0c, 0x00, 0x0b, 0x41, 1} }), []string{"version failure"}},
-		"a description that loops":      {changed(func(m *mod) { m.funcs[1].body = []byte{0x03, 0x40, 0x0c, 0x00, 0x0b, 0x41, 0} }), []string{"describe failure"}},
-		"a description that is none":    {changed(func(m *mod) { m.funcs[1].body = saying("hello") }), []string{"manifest failure"}},
-		"an unknown member":             {remade(`"sluice":1`, `"sluice":1,"color":"red"`), []string{"manifest failure"}},
-		"a bad expression":              {remade(`"effect":"read"`, `"effect":"read","scope":"args.skuu == '1'"`), []string{"manifest failure"}},
-		"an example against its schema": {remade(`"args":{"sku":"1001"}`, `"args":{"sku":1001}`), []string{"manifest failure"}},
-		"too much fuel":                 {remade(`"abi":1`, `"abi":1,"limits":{"fuel":18446744073709551615}`), []string{"manifest failure"}},
-		"no positioning":                {remade(`"positioning":"For prices. Never for stock.",`, ``), []string{"positioning warning"}},
-		"a positioning without a no":    {remade(`For prices. Never for stock.`, `For prices.`), []string{"positioning warning"}},
-		"a write without targets":       {remade(`"effect":"read"`, `"effect":"write","idempotent":true`), []string{"targets failure"}},
-		"a write for ever":              {remade(`"effect":"read"`, `"effect":"write","targets":"[args.sku]"`), []string{"way-back warning"}},
-		"a write":                       {remade(`"effect":"read"`, write), nil},
-		"a read that may delete": {remade(`"abi":1`, `"abi":1,"capabilities":{"http":[{"host":"shop.example.com","methods":["DELETE"],"paths":["/*"]}]}`),
-			[]string{"effect failure", "unused-capability warning"}},
-		"objects in objects": {remade(`{"type":"string","description":"the product's number"}`, `{"type":"string","description":"x"},"of":{"type":"object","description":"y","properties":{"a":{"type":"string"}}}`),
-			[]string{"flat-arguments warning"}},
-		"objects in objects in objects": {remade(`{"type":"string","description":"the product's number"}`,
-			`{"type":"string","description":"x"},"of":{"type":"array","description":"y","items":{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}}`),
-			[]string{"flat-arguments failure"}},
-		"two tools alike": {remade(`"tools":[`, `"tools":[{"name":"price_off","summary":"Give the price of a product.","effect":"read","input":{"type":"object"},"examples":[{"say":"x","args":{}}]},`),
-			[]string{"distinct warning"}},
-		"an argument without words": {remade(`,"description":"the product's number"`, ``), []string{"words warning"}},
-		"an import that is not declared": {changed(func(m *mod) { m.imports = append(m.imports, imp{userFunctions, abi.FuncKVPut, "ll>l"}) }),
-			[]string{"imports failure"}},
-		"a capability that is not used": {remade(`"abi":1`, `"abi":1,"capabilities":{"kv":{"namespace":"prices"}}`), []string{"unused-capability warning"}},
+		"a write":               {remade(`"effect":"read"`, `"effect":"write","targets":"[args.sku]","idempotent":true`), nil},
 		"a capability that is used": {func() []byte {
 			m := goodWith(replaced(`"abi":1`, `"abi":1,"capabilities":{"kv":{"namespace":"prices"}}`))
 			m.imports = append(m.imports, imp{userFunctions, abi.FuncKVPut, "ll>l"})
 			return m.bytes()
 		}(), nil},
-		"memory above its limit": {func() []byte {
-			m := goodWith(replaced(`"abi":1`, `"abi":1,"limits":{"memory":"1MiB"}`))
-			m.pages = 17
-			return m.bytes()
-		}(), []string{"starts-in-memory failure"}},
+		"no export": {mod{imports: answering}.bytes(), []string{"exports failure", "exports failure", "exports failure"}},
+		"a read that may delete": {remade(`"abi":1`, `"abi":1,"capabilities":{"http":[{"host":"shop.example.com","methods":["DELETE"],"paths":["/*"]}]}`),
+			[]string{"effect failure", "unused-capability warning"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, all := judged(t, config(t), Subject{Name: name, Module: c.module})
@@ -202,7 +153,7 @@ func TestAModuleIsNotJudgedByWhatItDoesNotHave(t *testing.T) {
 			skipped++
 		}
 	}
-	if want := len(Rules()) - len(bytesRules()) - len(comparedRules()); skipped != want {
+	if want := len(Rules()) - len(bytesRules()) - len(rebuildRules()) - len(comparedRules()); skipped != want {
 		t.Errorf("%d rules say that they did not run, want %d", skipped, want)
 	}
 }
@@ -231,7 +182,7 @@ func TestAManifestBesideTheModuleIsHeldAgainstIt(t *testing.T) {
 		"a bad manifest": {func(m *abi.Manifest) { m.Tools[0].Effect = "maybe" }, []string{"manifest failure"}},
 	} {
 		yaml(c.change)
-		subject, err := Open(dir)
+		subject, err := Open(t.Context(), sandboxtest.Shared(t), dir)
 		must(t, err)
 		found, all := judged(t, config(t), subject)
 		if !slices.Equal(found, c.want) {

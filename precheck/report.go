@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Report writes a run's messages in one form. Its methods are called from one
@@ -29,7 +32,7 @@ func NewReport(format string, w io.Writer) (Report, error) {
 	case "sarif":
 		return &sarifReport{w: w}, nil
 	case "junit":
-		return &junitReport{w: w}, nil
+		return &junitReport{w: w, now: time.Now}, nil
 	case "gitlab":
 		return &gitlabReport{w: w, issues: []gitlabIssue{}}, nil
 	}
@@ -68,11 +71,7 @@ func (r *textReport) Tell(m Message) error {
 
 func (r *textReport) finding(m Message) {
 	f := m.Finding
-	word := string(f.Severity)
-	if f.Waived != "" {
-		word = "waived"
-	}
-	r.printf("  %-8s %s: %s\n", word, m.Rule, f.Message)
+	r.printf("  %-8s %s: %s\n", wordOf(f), m.Rule, f.Message)
 	if where := placeOf(f); where != "" {
 		r.printf("           at %s\n", where)
 	}
@@ -81,6 +80,14 @@ func (r *textReport) finding(m Message) {
 	} else if f.Mend != "" {
 		r.printf("           mend: %s\n", f.Mend)
 	}
+}
+
+// wordOf says what a finding means for the run.
+func wordOf(f *Finding) string {
+	if f.Waived != "" {
+		return "waived"
+	}
+	return string(f.Severity)
 }
 
 func placeOf(f *Finding) string {
@@ -168,12 +175,20 @@ func sentence(f *Finding) string {
 	return f.Message + ". To mend: " + f.Mend
 }
 
-// fileOf gives the file of a finding, or what was judged.
+// fileOf gives the file of a finding, or what was judged, by its path from here, with
+// slashes: what shows findings beside the source knows no other. One that is not below is
+// left as it was given.
 func fileOf(m Message) string {
-	if m.Finding.File != "" {
-		return m.Finding.File
+	file := m.Finding.File
+	if file == "" {
+		file = m.Subject
 	}
-	return m.Subject
+	if here, err := os.Getwd(); err == nil && filepath.IsAbs(file) {
+		if below, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(below) {
+			file = below
+		}
+	}
+	return filepath.ToSlash(filepath.Clean(file))
 }
 
 // rulesInUse lists the rules by id, for reports that explain them.

@@ -203,31 +203,56 @@ const (
 
 func (x *examination) growsInProportion(ctx context.Context) {
 	x.eachTool(func(at string, t *manifest.Tool) {
-		if len(t.Examples) == 0 {
-			return
-		}
 		var args map[string]any
-		if json.Unmarshal(t.Examples[0].Args, &args) != nil {
+		if len(t.Examples) == 0 || json.Unmarshal(t.Examples[0].Args, &args) != nil {
 			return
 		}
+		most, of := 0.0, ""
 		for _, name := range sortedKeys(args) {
-			var points []point
-			for size := smallGrowth; size <= largeGrowth; size *= 2 {
-				grown, ok := grow(args, name, size)
-				if !ok || len(t.CheckArgs(grown)) > 0 || ctx.Err() != nil {
-					break
-				}
-				result := x.invoke(ctx, t, grown, nil)
-				points = append(points, point{float64(len(grown)), float64(result.Usage.Fuel)})
-				if result.Problem != nil {
-					break
-				}
+			steep, ok := steepness(x.grown(ctx, t, args, name))
+			if ok && steep > most {
+				most, of = steep, name
 			}
-			if steep, ok := steepness(points); ok && steep >= steepGrowth {
-				x.inTool(t.Name, at+".input", "the fuel of %s grows with the power %.1f of the size of %s", t.Name, steep, name)
+			if ok && steep >= steepGrowth {
+				x.inTool(t.Name, at+".input", "the fuel of %s is %s in the size of %s: it grows with the power %.1f", t.Name, growthName(steep), name, steep)
 			}
+		}
+		if of != "" {
+			x.figure("growth", "the fuel of %s is %s in the size of %s (power %.1f)", t.Name, growthName(most), of, most)
 		}
 	})
+}
+
+// grown calls a tool with more and more of one argument, as far as its schema and its
+// limits let it.
+func (x *examination) grown(ctx context.Context, t *manifest.Tool, args map[string]any, name string) []point {
+	var points []point
+	for size := smallGrowth; size <= largeGrowth; size *= 2 {
+		larger, ok := grow(args, name, size)
+		if !ok || len(t.CheckArgs(larger)) > 0 || ctx.Err() != nil {
+			break
+		}
+		result := x.invoke(ctx, t, larger, nil)
+		points = append(points, point{float64(len(larger)), float64(result.Usage.Fuel)})
+		if result.Problem != nil {
+			break
+		}
+	}
+	return points
+}
+
+// growthName is what a power of growth is called. A row of points shows a little less
+// than the power, since what every call costs fades slowly.
+func growthName(power float64) string {
+	switch {
+	case power < steepGrowth:
+		return "linear"
+	case power < 2.5:
+		return "quadratic"
+	case power < 3.5:
+		return "cubic"
+	}
+	return "steeper than cubic"
 }
 
 // grow makes one text or list of the arguments about size bytes large.

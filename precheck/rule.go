@@ -41,7 +41,8 @@ func stages() []stage {
 		{needs: "a module that a host loads", missing: func(x *examination) bool { return x.module == nil }, rules: describedRules()},
 		{needs: "a valid manifest", missing: func(x *examination) bool { return x.skill == nil }, rules: manifestRules()},
 		{needs: "a module and a valid manifest", missing: func(x *examination) bool { return x.info == nil || x.skill == nil }, rules: agreementRules()},
-		{needs: "a release with tools that a host takes", missing: func(x *examination) bool { return x.trial == nil }, open: tryOut, rules: append(triedRules(), robustRules()...)},
+		{needs: "a release with tools that a host takes", missing: func(x *examination) bool { return x.trial == nil }, open: tryOut, rules: slices.Concat(triedRules(), onceRules(), portableRules(), robustRules())},
+		{missing: func(x *examination) bool { return x.Rebuild == nil || x.info == nil }, rules: rebuildRules()},
 		{missing: func(x *examination) bool { return x.previous == nil }, open: fetchLast, rules: comparedRules()},
 	}
 }

@@ -2,6 +2,7 @@ package precheck
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +16,14 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
+	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/toolchain"
 )
 
 // Files of a skill's folder.
 const (
-	manifestFile = "skill.yaml"
-	moduleFile   = "skill.wasm"
+	manifestFile = toolchain.ManifestFile
+	moduleFile   = toolchain.ModuleFile
 	ConfigFile   = "precheck.yaml" // waivers; beside skill.yaml, or named
 )
 
@@ -31,10 +34,11 @@ const (
 	maxWaivers     = 100
 )
 
-// Open reads a subject: a folder with skill.yaml and the module that it names,
-// or a module alone. The error says why nothing can be judged; a manifest that is
-// not valid is a finding, not an error.
-func Open(name string) (Subject, error) {
+// Open reads a subject: a folder of source, which is built, a folder with
+// skill.yaml and the module that it names, or a module alone. The error says why
+// nothing can be judged, such as that the source does not compile; a manifest that
+// is not valid is a finding, not an error.
+func Open(ctx context.Context, sb *sandbox.Sandbox, name string) (Subject, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return Subject{}, err
@@ -43,23 +47,50 @@ func Open(name string) (Subject, error) {
 		module, err := readModule(name)
 		return Subject{Name: name, Module: module}, err
 	}
-	s := Subject{Name: name, ManifestFile: filepath.Join(name, manifestFile)}
+	source, err := toolchain.HasSource(name)
+	if err != nil {
+		return Subject{}, err
+	}
+	s := Subject{Name: name, ManifestFile: filepath.Join(name, manifestFile), Source: source}
 	file := moduleFile
-	s.Manifest, err = manifest.Load(os.DirFS(name), manifestFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if _, absent := os.Stat(s.ManifestFile); errors.Is(absent, fs.ErrNotExist) {
 		s.ManifestFile = ""
+	} else {
+		s.Manifest, err = manifest.Load(os.DirFS(name), manifestFile)
+	}
+	switch {
+	case s.ManifestFile == "":
 	case errors.As(err, &s.Invalid):
 	case err != nil:
 		return Subject{}, err
 	default:
 		file = s.Manifest.Module
 	}
+	if source {
+		s.Module, err = build(ctx, sb, name)
+		return s, err
+	}
 	s.Module, err = readModule(filepath.Join(name, file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Subject{}, fmt.Errorf("%s has no %s: run `sluice skill build %s` first", name, file, name)
 	}
 	return s, err
+}
+
+// build makes the module of a folder of source in a folder of its own, and leaves
+// the author's as it is. A module of Go is asked for its description on the way; what
+// it says of itself is the rules' to judge.
+func build(ctx context.Context, sb *sandbox.Sandbox, dir string) ([]byte, error) {
+	out, err := os.MkdirTemp("", "sluice-precheck-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(out)
+	module := filepath.Join(out, moduleFile)
+	if err := toolchain.Compile(ctx, dir, module, toolchain.Builder{Sandbox: sb}.Ask); err != nil {
+		return nil, err
+	}
+	return readModule(module)
 }
 
 // readModule reads no more than the largest module and a byte, so that the rule

@@ -104,6 +104,15 @@ func (t *trial) close(ctx context.Context) error {
 // says. The call's id is the same in every session: what a skill draws from it
 // is, too.
 func (t *trial) call(ctx context.Context, skill *manifest.Skill, tool string, args json.RawMessage, e abi.Example) (host.Outcome, error) {
+	ref, err := t.session(ctx, skill, e)
+	if err != nil {
+		return host.Outcome{}, err
+	}
+	return t.dispatch.Do(ctx, t.catalog, host.Call{ID: "call_trial", Session: ref, Locale: "zh-CN", Tool: tool, Args: string(args), Input: 1, Round: 1}), nil
+}
+
+// session makes a new one, of a tenant of its own, with what an example begins with.
+func (t *trial) session(ctx context.Context, skill *manifest.Skill, e abi.Example) (host.SessionRef, error) {
 	t.rooms++
 	ref := host.SessionRef{Tenant: host.TenantID(fmt.Sprintf("trial%d", t.rooms)), User: "trial", Session: "trial"}
 	if len(e.KV) > 0 && skill.Capabilities.KV != nil {
@@ -115,7 +124,7 @@ func (t *trial) call(ctx context.Context, skill *manifest.Skill, tool string, ar
 			}
 		})
 		if err != nil {
-			return host.Outcome{}, err
+			return ref, err
 		}
 	}
 	var changes []state.Change
@@ -123,9 +132,7 @@ func (t *trial) call(ctx context.Context, skill *manifest.Skill, tool string, ar
 		changes = append(changes, state.Change{Key: key, Data: value})
 	}
 	if len(changes) > 0 {
-		if err := t.store.SaveState(ctx, ref, changes...); err != nil {
-			return host.Outcome{}, err
-		}
+		return ref, t.store.SaveState(ctx, ref, changes...)
 	}
-	return t.dispatch.Do(ctx, t.catalog, host.Call{ID: "call_trial", Session: ref, Locale: "zh-CN", Tool: tool, Args: string(args), Input: 1, Round: 1}), nil
+	return ref, nil
 }

@@ -35,11 +35,8 @@ func quadratic() []byte {
 		[]byte{0x20, 1, 0x42, 1, 0x7d, 0x22, 1, 0x50, 0x45, 0x0d, 0, 0x0b})
 }
 
-func TestATriedSkillsFaultIsCaughtByItsRule(t *testing.T) {
+func TestAnExampleIsHeldToWhatItSays(t *testing.T) {
 	kv := replaced(`"abi":1`, withKV)
-	fuel := func(limit string) string {
-		return replaced(`"abi":1`, `"abi":1,"limits":{"fuel":`+limit+`},"capabilities":{"kv":{"namespace":"prices"}}`)
-	}
 	for name, c := range map[string]struct {
 		module []byte
 		want   []string
@@ -48,13 +45,6 @@ func TestATriedSkillsFaultIsCaughtByItsRule(t *testing.T) {
 		"an example that gives something else": {remade(`"args":{"sku":"1001"}`, `"args":{"sku":"1001"},"returns":2`), []string{"examples failure"}},
 		"an example that should be refused":    {remade(`"args":{"sku":"1001"}`, `"args":{"sku":"1001"},"problem":3101`), []string{"examples failure"}},
 		"an example out of scope":              {remade(`"effect":"read"`, `"effect":"read","scope":"args.sku == '1002'"`), []string{"examples failure"}},
-		// The module needs 108 units for its answer.
-		"an example that nearly takes its fuel": {invoking(fuel("200")), []string{"room warning"}},
-		"a trap on long input": {invoking(kv, 0x10, callInputLength, 0x42, 0xf4, 0x03, 0x56, 0x04, 0x40, 0x00, 0x0b),
-			[]string{"any-input failure"}},
-		"a trap on what the store gives": {invoking(kv, 0x42, 1, 0x10, callAlloc, 0x22, 0, 0x41, 0xe1, 0, 0x10, callStore, 0x20, 0, 0x10, callKVGet, 0x50, 0x45, 0x04, 0x40, 0x00, 0x0b),
-			[]string{"hostile-host failure"}},
-		"a loop in a loop": {invoking(fuel("2000000000"), quadratic()...), []string{"growth warning"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, all := judged(t, config(t), Subject{Name: name, Module: c.module})

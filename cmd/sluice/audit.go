@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/audit"
 	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/host/toolchain"
 )
 
 // An auditor is one run of the command: whose log, and in which language people
@@ -313,7 +314,7 @@ func (a *auditor) proofs(ctx context.Context, q *audit.Sequencer, of, since stri
 		return nil, err
 	}
 	if since != "" {
-		earlier, err := readBounded(since, maxAuditFile)
+		earlier, err := toolchain.ReadBounded(since, maxAuditFile)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/host/audit/verify"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/host/toolchain"
 )
 
 // maxAuditFile bounds a checkpoint's or a key's file.
@@ -59,7 +60,7 @@ still the same.`,
 func verifyOptions(keys, checkpoints []string) (opts verify.Options, err error) {
 	for _, key := range keys {
 		if !strings.Contains(key, "+") { // a key has two, and a file's name seldom any
-			data, err := readBounded(key, maxAuditFile)
+			data, err := toolchain.ReadBounded(key, maxAuditFile)
 			if err != nil {
 				return opts, err
 			}
@@ -72,7 +73,7 @@ func verifyOptions(keys, checkpoints []string) (opts verify.Options, err error) 
 		return opts, fmt.Errorf("%w: --key names no key", errUsage)
 	}
 	for _, path := range checkpoints {
-		data, err := readBounded(path, maxAuditFile)
+		data, err := toolchain.ReadBounded(path, maxAuditFile)
 		if err != nil {
 			return opts, err
 		}
@@ -133,7 +134,7 @@ func (a *auditor) tellReport(r verify.Report, failed error) error {
 }
 
 func (a *auditor) verifyProofs(path string, keys []string) error {
-	data, err := readBounded(path, verify.MaxProofBytes)
+	data, err := toolchain.ReadBounded(path, verify.MaxProofBytes)
 	if err != nil {
 		return err
 	}

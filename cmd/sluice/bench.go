@@ -18,6 +18,7 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/rewrite"
 	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/toolchain"
 )
 
 const (
@@ -40,12 +41,12 @@ a store in memory that is thrown away.`,
 			if calls < 1 || calls > benchCallsMost {
 				return fmt.Errorf("%w: --calls must be in 1 to %d", errUsage, benchCallsMost)
 			}
-			wasm, err := readBounded(positional[0], int64(abi.ModuleBytesCeiling))
+			wasm, err := toolchain.ReadBounded(positional[0], int64(abi.ModuleBytesCeiling))
 			if err != nil {
 				return err
 			}
 			return p.withHall(c.Context(), func(h *hall) error {
-				skill, err := describe(c.Context(), h.sandbox, wasm)
+				skill, err := toolchain.Describe(c.Context(), h.sandbox, wasm)
 				if err != nil {
 					return err
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host/rewrite"
 	"github.com/sluicehq/sluice/host/sandbox"
+	"github.com/sluicehq/sluice/host/toolchain"
 )
 
 func (p *program) skillInspectCommand() *cobra.Command {
@@ -19,7 +20,7 @@ func (p *program) skillInspectCommand() *cobra.Command {
 		Use: "inspect FILE.wasm", Short: "Say what a module is, what it asks of the host, and what the host makes of it", Args: cobra.ExactArgs(1),
 		Example: "  sluice skill inspect dist/skill.wasm\n  sluice skill inspect dist/skill.wasm --json",
 		RunE: func(c *cobra.Command, args []string) error {
-			wasm, err := readBounded(args[0], int64(abi.ModuleBytesCeiling))
+			wasm, err := toolchain.ReadBounded(args[0], int64(abi.ModuleBytesCeiling))
 			if err != nil {
 				return err
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
 	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/host/toolchain"
 )
 
 // polyglots are the folders of skills/polyglot, all of which have one skill.
@@ -48,12 +49,8 @@ func polyglotFolder(t *testing.T, name string) string {
 func buildPolyglot(t *testing.T, name string) []byte {
 	t.Helper()
 	t.Setenv("CARGO_TARGET_DIR", filepath.Join(sandboxtest.CacheDir(t), "cargo"))
-	dir, module := polyglotFolder(t, name), filepath.Join(t.TempDir(), moduleFile)
-	l, err := languageOf(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.build(t.Context(), l, dir, module, sandboxtest.Description); err != nil {
+	dir, module := polyglotFolder(t, name), filepath.Join(t.TempDir(), toolchain.ModuleFile)
+	if err := toolchain.Compile(t.Context(), dir, module, sandboxtest.Description); err != nil {
 		t.Fatalf("%v\n(`make deps-guests` installs the compilers)", err)
 	}
 	wasm, err := os.ReadFile(module)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
 	"github.com/sluicehq/sluice/host/state/statetest"
@@ -67,18 +68,18 @@ func TestScripts(t *testing.T) {
 			}
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Setenv("SLUICE_STORE", mariadb.Database(t))
 		}},
 	})
 }
 
-// plainCommand builds the command as users do and gives its folder. With the
+// plainCommand builds the commands as users do and gives their folder. With the
 // race detector in it the scripts, which compile modules, would take minutes.
 func plainCommand(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "sluice"), ".")
+	build := exec.Command("go", "build", "-o", bin, ".", "../precheck")
 	build.Env = append(os.Environ(), "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -103,6 +104,50 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// replace FILE OLD NEW changes a text that is in a file.
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o600))
+}
+
+// pipeline FILE runs the commands of a CI file of GitLab or GitHub one after the
+// other, as they stand, and fails as it would.
+func pipeline(ts *testscript.TestScript, neg bool, args []string) {
+	var file struct {
+		Precheck struct{ Script []string }
+		Jobs     map[string]struct{ Steps []struct{ Run string } }
+	}
+	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[0])), &file))
+	commands := file.Precheck.Script
+	for _, job := range file.Jobs {
+		for _, step := range job.Steps {
+			if step.Run != "" {
+				commands = append(commands, step.Run)
+			}
+		}
+	}
+	if len(commands) == 0 {
+		ts.Fatalf("%s has no commands", args[0])
+	}
+	for _, command := range commands {
+		if err := ts.Exec("sh", "-c", command); err != nil {
+			if !neg {
+				ts.Fatalf("%s: %v", command, err)
+			}
+			return
+		}
+	}
+	if neg {
+		ts.Fatalf("%s passes", args[0])
 	}
 }
 

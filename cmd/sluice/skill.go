@@ -12,12 +12,13 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/release"
+	"github.com/sluicehq/sluice/host/toolchain"
 	"github.com/sluicehq/sluice/registry"
 )
 
 func (p *program) skillCommand() *cobra.Command {
-	c := &cobra.Command{Use: "skill", Short: "Build, run, inspect and measure skills"}
-	c.AddCommand(p.skillBuildCommand(), p.skillRunCommand(), p.skillInspectCommand(), p.skillBenchCommand())
+	c := &cobra.Command{Use: "skill", Short: "Begin, build, test, run, inspect and measure skills"}
+	c.AddCommand(p.skillNewCommand(), p.skillBuildCommand(), p.skillTestCommand(), p.skillWatchCommand(), p.skillRunCommand(), p.skillInspectCommand(), p.skillBenchCommand())
 	return c
 }
 
@@ -29,7 +30,7 @@ func (p *program) skillBuildCommand() *cobra.Command {
 that, and writes skill.wasm and skill.yaml. What lies in DIR tells the language:
 
   *.go               Go, with the package sdk      needs Go 1.26 or newer
-  Cargo.toml         Rust, a library of cdylib     needs cargo and rustc with ` + rustTarget + `
+  Cargo.toml         Rust, a library of cdylib     needs cargo and rustc with ` + toolchain.RustTarget + `
   assembly/index.ts  AssemblyScript                needs Node, and DIR/node_modules from npm ci --ignore-scripts
   *.c                C over wasi-libc              needs clang, lld, wasi-libc and compiler-rt for wasm32
 
@@ -62,12 +63,12 @@ GOFLAGS=-tags=anyhost it does without, and runs in any host of Extism's plug-ins
 }
 
 func (p *program) tellBuilt(m abi.Manifest, out string) error {
-	info, err := os.Stat(filepath.Join(out, moduleFile))
+	info, err := os.Stat(filepath.Join(out, toolchain.ModuleFile))
 	if err != nil {
 		return err
 	}
 	if p.json {
-		told := map[string]any{"skill": m.Name, "version": m.Version, "tools": len(m.Tools), "module": filepath.Join(out, moduleFile), "size": info.Size()}
+		told := map[string]any{"skill": m.Name, "version": m.Version, "tools": len(m.Tools), "module": filepath.Join(out, toolchain.ModuleFile), "size": info.Size()}
 		if len(m.Hooks) > 0 {
 			told["hooks"] = m.Hooks
 		}
@@ -78,7 +79,7 @@ func (p *program) tellBuilt(m abi.Manifest, out string) error {
 	if len(m.Hooks) > 0 {
 		what = "policy module, asked at " + pointsOf(m.Hooks)
 	}
-	fmt.Fprintf(p.stdout, "%s %s: %s, %.1f MB, %s\n", m.Name, m.Version, what, float64(info.Size())/1e6, filepath.Join(out, moduleFile))
+	fmt.Fprintf(p.stdout, "%s %s: %s, %.1f MB, %s\n", m.Name, m.Version, what, float64(info.Size())/1e6, filepath.Join(out, toolchain.ModuleFile))
 	return nil
 }
 
@@ -129,7 +130,7 @@ func (p *program) runTool(ctx context.Context, h *hall, dir, tool, args, seed st
 
 // importSeed fills a kv namespace from a JSON object in a file.
 func importSeed(ctx context.Context, h *hall, tenant host.TenantID, namespace, file string) error {
-	b, err := readBounded(file, int64(abi.CallWriteBytes))
+	b, err := toolchain.ReadBounded(file, int64(abi.CallWriteBytes))
 	if err != nil {
 		return err
 	}

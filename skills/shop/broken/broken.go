@@ -16,6 +16,7 @@ import (
 )
 
 var _ = sdk.Skill("shop.broken", "1.0.0", "Wrong on purpose, for the demo: marks products down, to a tenth of the price.",
+	sdk.Positioning("Use it to see what the host does with a skill that is wrong. Never for prices that count."),
 	sdk.KV(shop.Namespace),
 )
 

@@ -200,7 +200,12 @@ export class Call {
       if (this.failed) break;
       const page = this.result(hostScan(blockOf(query.end()).offset));
       if (page === null) break;
-      after = readPage(page, entries);
+      const next = readPage(page, entries);
+      if (next === null) {
+        this.otherForm("a page of the store");
+        break;
+      }
+      after = next;
     } while (after.length > 0 && entries.length < most);
     return entries;
   }
@@ -233,19 +238,29 @@ export class Call {
   }
 }
 
-// Reads a page into entries and gives where the next one begins.
-function readPage(page: Uint8Array, entries: Entry[]): string {
+// Reads a page into entries and gives where the next one begins; null where it has
+// not the entries that it says: no host of this contract writes such a page, but
+// another might.
+function readPage(page: Uint8Array, entries: Entry[]): string | null {
   const start = page.dataStart;
+  const size = <u64>page.length;
+  if (size == 0) return "";
+  if (size < 4) return null;
   const count = load<u32>(start);
-  let at: u32 = 4;
+  let at: u64 = 4;
   for (let i: u32 = 0; i < count; i++) {
-    const keyLength = load<u32>(start + at);
-    const valueLength = load<u32>(start + at + 4 + keyLength);
-    const key = String.UTF8.decodeUnsafe(start + at + 4, keyLength);
-    entries.push(new Entry(key, String.UTF8.decodeUnsafe(start + at + 8 + keyLength, valueLength)));
-    at += 8 + keyLength + valueLength;
+    if (size - at < 4) return null;
+    const keyLength = <u64>load<u32>(start + <usize>at);
+    if (size - at < 8 + keyLength) return null;
+    const valueAt = at + 8 + keyLength;
+    const valueLength = <u64>load<u32>(start + <usize>(valueAt - 4));
+    if (size - valueAt < valueLength) return null;
+    const key = String.UTF8.decodeUnsafe(start + <usize>at + 4, <usize>keyLength);
+    entries.push(new Entry(key, String.UTF8.decodeUnsafe(start + <usize>valueAt, <usize>valueLength)));
+    at = valueAt + valueLength;
   }
-  return String.UTF8.decodeUnsafe(start + at, page.length - at);
+  if (count == 0 && at < size) return null;
+  return String.UTF8.decodeUnsafe(start + <usize>at, <usize>(size - at));
 }
 
 // Copies a text into a block of the host. Halves of characters that stand alone

@@ -1,4 +1,4 @@
-package main
+package toolchain
 
 import (
 	"os"
@@ -68,7 +68,7 @@ func TestAMissingCompilerIsToldWithWhatToInstall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := host.ProblemOf(l.build(t.Context(), l, dir, filepath.Join(dir, moduleFile), nil))
+		p := host.ProblemOf(l.build(t.Context(), l, dir, filepath.Join(dir, ModuleFile), nil))
 		if p == nil || p.Code != abi.Unavailable || !strings.Contains(p.Hint, tt.hint) {
 			t.Errorf("%s: %v", l.name, p)
 		}
@@ -131,7 +131,7 @@ func TestWhatACompilerSaysIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := host.ProblemOf(l.build(t.Context(), l, dir, filepath.Join(dir, moduleFile), nil))
+	p := host.ProblemOf(l.build(t.Context(), l, dir, filepath.Join(dir, ModuleFile), nil))
 	if p == nil || p.Code != abi.BadArguments || !strings.Contains(p.Message, "nonsense") || !strings.Contains(p.Hint, "correct the source") {
 		t.Errorf("got %v", p)
 	}

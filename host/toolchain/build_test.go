@@ -1,4 +1,4 @@
-package main
+package toolchain
 
 import (
 	"os"
@@ -14,14 +14,14 @@ func TestFilesAreReadUpToTheirBound(t *testing.T) {
 	if err := os.WriteFile(name, make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := readBounded(name, 100); err != nil || len(b) != 100 {
+	if b, err := ReadBounded(name, 100); err != nil || len(b) != 100 {
 		t.Errorf("a file at the bound gives %d bytes, %v", len(b), err)
 	}
-	if b, err := readBounded(name, 99); err == nil || b != nil || host.ProblemOf(err).Code != abi.InputLimit {
+	if b, err := ReadBounded(name, 99); err == nil || b != nil || host.ProblemOf(err).Code != abi.InputLimit {
 		t.Errorf("a file above the bound gives %d bytes, %v", len(b), err)
 	}
 	// What tells no size, such as a device, is bounded as well.
-	if _, err := readBounded("/dev/zero", 1<<20); err == nil || host.ProblemOf(err).Code != abi.InputLimit {
+	if _, err := ReadBounded("/dev/zero", 1<<20); err == nil || host.ProblemOf(err).Code != abi.InputLimit {
 		t.Errorf("an endless file gives %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package toolchain
 
 import (
 	"bytes"
@@ -24,17 +24,17 @@ type language struct {
 	name  string
 	mark  string // what a folder of it has, as a pattern of file names
 	needs string // what compiles it, for somebody who lacks it
-	build func(ctx context.Context, l language, dir, module string, ask describer) error
+	build func(ctx context.Context, l language, dir, module string, ask Describer) error
 }
 
-// languages gives what `sluice skill build` compiles. Only compilers run, with
+// languages gives what is compiled. Only compilers run, with
 // the arguments that are written here: no Makefile, no script of a package, and
 // nothing is downloaded.
 func languages() []language {
 	return []language{
 		{"Go", "*.go", "install Go 1.26 or newer and put it on the PATH", goBuild},
-		{"Rust", "Cargo.toml", "install cargo and rustc with the target " + rustTarget +
-			" (Debian: cargo rustc libstd-rust-dev-wasm32; rustup: rustup target add " + rustTarget + "); fetch crates first, the build is offline", rustBuild},
+		{"Rust", "Cargo.toml", "install cargo and rustc with the target " + RustTarget +
+			" (Debian: cargo rustc libstd-rust-dev-wasm32; rustup: rustup target add " + RustTarget + "); fetch crates first, the build is offline", rustBuild},
 		{"AssemblyScript", filepath.Join("assembly", "index.ts"), "install Node 20 or newer, and run `npm ci --ignore-scripts` in the skill's folder", assemblyScriptBuild},
 		{"C", "*.c", "install clang, lld, wasi-libc and compiler-rt for wasm32 (Debian: clang lld wasi-libc libclang-rt-dev-wasm32)", cBuild},
 	}
@@ -72,25 +72,25 @@ func sources(dir, pattern string) []string {
 	return names
 }
 
-// A describer asks the module in a file for its description.
-type describer func(ctx context.Context, module string) ([]byte, error)
+// A Describer asks the module in a file for its description.
+type Describer func(ctx context.Context, module string) ([]byte, error)
 
-func goBuild(ctx context.Context, l language, dir, module string, ask describer) error {
+func goBuild(ctx context.Context, l language, dir, module string, ask Describer) error {
 	run := func(c *exec.Cmd) error { return l.compile(c, dir) }
 	return goskill.Compile(ctx, goskill.Skill{Dir: dir, Run: run, Describe: ask}, module)
 }
 
-// rustTarget has no imports of its own: what such a module asks of the host is
+// RustTarget is what skills in Rust are compiled for. It has no imports of its own: what such a module asks of the host is
 // what its author wrote.
-const rustTarget = "wasm32-unknown-unknown"
+const RustTarget = "wasm32-unknown-unknown"
 
-func rustBuild(ctx context.Context, l language, dir, module string, _ describer) error {
+func rustBuild(ctx context.Context, l language, dir, module string, _ Describer) error {
 	cargo, rustc, err := rustTools(ctx, l, dir)
 	if err != nil {
 		return err
 	}
 	var messages bytes.Buffer
-	build := exec.CommandContext(ctx, cargo, "build", "--release", "--lib", "--offline", "--target", rustTarget, "--message-format=json-render-diagnostics")
+	build := exec.CommandContext(ctx, cargo, "build", "--release", "--lib", "--offline", "--target", RustTarget, "--message-format=json-render-diagnostics")
 	build.Env = append(os.Environ(), "RUSTC="+rustc)
 	build.Stdout = &messages
 	if err := l.compile(build, dir); err != nil {
@@ -101,7 +101,7 @@ func rustBuild(ctx context.Context, l language, dir, module string, _ describer)
 		return host.Fail("build", abi.NewProblem(abi.BadArguments, "%s gives no module", dir).
 			WithHint(`add crate-type = ["cdylib"] below [lib] in its Cargo.toml`), err)
 	}
-	wasm, err := readBounded(built, int64(abi.ModuleBytesCeiling))
+	wasm, err := ReadBounded(built, int64(abi.ModuleBytesCeiling))
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func rustTools(ctx context.Context, l language, dir string) (cargo, rustc string
 		if !filepath.IsAbs(bin) || noCargo != nil || noRustc != nil || slices.Contains(without, rustc) {
 			continue
 		}
-		ask := exec.CommandContext(ctx, rustc, "--print", "target-libdir", "--target", rustTarget)
+		ask := exec.CommandContext(ctx, rustc, "--print", "target-libdir", "--target", RustTarget)
 		ask.Dir = dir // where a rust-toolchain.toml may choose
 		lib, err := ask.Output()
 		if core, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(lib)), "libcore-*.rlib")); err == nil && len(core) > 0 {
@@ -128,7 +128,7 @@ func rustTools(ctx context.Context, l language, dir string) (cargo, rustc string
 	}
 	what := "no cargo and rustc were found on the PATH"
 	if len(without) > 0 {
-		what = strings.Join(without, " and ") + " cannot compile for " + rustTarget
+		what = strings.Join(without, " and ") + " cannot compile for " + RustTarget
 	}
 	return "", "", host.Fail("build", abi.NewProblem(abi.Unavailable, "%s", what).WithHint("%s", l.needs), ctx.Err())
 }
@@ -159,7 +159,7 @@ func rustModule(messages []byte) (string, error) {
 // assemblyScriptBuild takes the compiler and the options that the folder has
 // itself; without an asconfig.json the options are those of a small skill: no
 // garbage collector, since memory lasts for one call only.
-func assemblyScriptBuild(ctx context.Context, l language, dir, module string, _ describer) error {
+func assemblyScriptBuild(ctx context.Context, l language, dir, module string, _ Describer) error {
 	compiler := filepath.Join("node_modules", "assemblyscript", "bin", "asc.js")
 	if _, err := os.Stat(filepath.Join(dir, compiler)); err != nil {
 		return host.Fail("build", abi.NewProblem(abi.Unavailable, "%s has no AssemblyScript compiler in its node_modules", dir).WithHint("%s", l.needs), nil)
@@ -174,7 +174,7 @@ func assemblyScriptBuild(ctx context.Context, l language, dir, module string, _ 
 // cBuild compiles all files of the folder as one reactor over wasi-libc. The
 // stack comes first in memory, so that one that overflows traps and does not
 // run into the data.
-func cBuild(ctx context.Context, l language, dir, module string, _ describer) error {
+func cBuild(ctx context.Context, l language, dir, module string, _ Describer) error {
 	args := []string{"--target=wasm32-wasi", "-mexec-model=reactor", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-Wl,--strip-all", "-Wl,--stack-first", "-o", module}
 	for _, name := range sources(dir, l.mark) {
 		args = append(args, "./"+name) // a file whose name begins with - is no option
