@@ -21,8 +21,8 @@ const module = "github.com/sluicehq/sluice"
 var floors = [][]string{
 	{"abi/value"},
 	{"abi", "abi/wire", "abi/wording"},
-	{"host", "abi/manifest", "host/rewrite", "host/factcheck"},
-	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory", "memory/qdrant", "memory/memorytest"},
+	{"host", "abi/manifest", "host/rewrite", "host/factcheck", "memory/tokens"},
+	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory", "memory/index", "memory/embed", "memory/keeper", "memory/qdrant", "memory/memorytest"},
 	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs"},
 	{"host/dispatch", "host/rules"},
 	{"host/agent", "precheck"},
