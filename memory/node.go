@@ -117,6 +117,7 @@ type Node struct {
 
 	Trust    float64   `json:"trust"`              // 0 to 1: how far it is to be believed
 	Verified int       `json:"verified,omitempty"` // times that something agreed
+	Agreed   time.Time `json:"agreed,omitzero"`    // when what agreed last was seen: the same is not counted twice
 	Recalls  int       `json:"recalls,omitempty"`
 	Adopts   int       `json:"adopts,omitempty"` // times that a hit was used
 	LastUsed time.Time `json:"last_used,omitzero"`
