@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/sluicehq/sluice/memory"
@@ -48,9 +49,7 @@ func scanDraft(rows *sql.Rows) (d draft, err error) {
 // entriesOf gives the entries of those memories of an owner that are there.
 func (k *Keeper) entriesOf(ctx context.Context, o Owner, ids map[memory.ID]bool) ([]memory.Entry, error) {
 	var drafts []draft
-	for rest := keysOf(ids); len(rest) > 0; {
-		some := rest[:min(len(rest), longList)]
-		rest = rest[len(some):]
+	for some := range slices.Chunk(keysOf(ids), longList) {
 		list, args := inList(some)
 		err := each(ctx, k.db.Reads, entryColumns+ofOwner+" AND memory_id IN "+list, append(ownerArgs(o), args...), func(rows *sql.Rows) error {
 			d, err := scanDraft(rows)
@@ -101,9 +100,7 @@ func (k *Keeper) addVectors(ctx context.Context, entries []memory.Entry) error {
 		for id := range index {
 			ids = append(ids, id)
 		}
-		for len(ids) > 0 {
-			some := ids[:min(len(ids), longList)]
-			ids = ids[len(some):]
+		for some := range slices.Chunk(ids, longList) {
 			list, args := inList(some)
 			args = append(append(ownerArgs(o), k.embedder.Name()), args...)
 			err := each(ctx, k.db.Reads, vectorsOf+list, args, func(rows *sql.Rows) error {

@@ -35,6 +35,10 @@ type Config struct {
 	Poll   time.Duration    // DefaultPoll by default
 	Logger *slog.Logger     // slog.Default() by default
 
+	// InitialTrust is the trust in a domain without traces; memory.InitialTrust by
+	// default.
+	InitialTrust float64
+
 	// Progress is told by Open how many memories a rebuild has put into the Store so
 	// far. May be nil.
 	Progress func(done int)
@@ -63,6 +67,8 @@ type Keeper struct {
 	follow  follower
 	uses    uses
 
+	initialTrust float64
+
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 	shut  atomic.Bool
@@ -88,10 +94,16 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 	const op = "keeper.Open"
 	k := &Keeper{
 		db: c.DB, store: c.Store, shared: c.Shared, embedder: c.Embedder, now: c.Now, poll: c.Poll, log: c.Logger, holder: host.NewID("keeper_"),
-		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1), initialTrust: c.InitialTrust,
 	}
 	if k.db.Write == nil || k.db.Reads == nil {
 		return nil, fail(op, badValue("the keeper has no database"))
+	}
+	if !(k.initialTrust >= 0 && k.initialTrust <= 1) {
+		return nil, fail(op, badValue("an initial trust of %v; give 0 to 1", k.initialTrust))
+	}
+	if k.initialTrust == 0 {
+		k.initialTrust = memory.InitialTrust
 	}
 	if k.now == nil {
 		k.now = time.Now
@@ -256,7 +268,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-func badValue(format string, args ...any) error {
+func badValue(format string, args ...any) *abi.Problem {
 	return abi.NewProblem(abi.BadValue, format, args...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/host"
@@ -77,9 +78,7 @@ func find(ctx context.Context, on host.Statements, lock string, o Owner, id memo
 
 // findAll gives those of an owner's memories that are there, in no order.
 func findAll(ctx context.Context, on host.Statements, o Owner, ids []memory.ID) (all []stored, err error) {
-	for len(ids) > 0 {
-		some := ids[:min(len(ids), longList)]
-		ids = ids[len(some):]
+	for some := range slices.Chunk(ids, longList) {
 		list, args := inList(some)
 		err = each(ctx, on, nodeColumns+ofOwner+" AND memory_id IN "+list, append(ownerArgs(o), args...), func(rows *sql.Rows) error {
 			s, err := scanNode(rows)
@@ -140,10 +139,9 @@ const (
 )
 
 const (
-	linkOf     = "SELECT other_id FROM memory_link" + ofMemory + " AND link_role = ? AND other_id = ?"
-	makeLink   = "INSERT INTO memory_link (tenant_id, user_id, memory_id, link_role, other_id) VALUES (?, ?, ?, ?, ?)"
-	linksOf    = "SELECT other_id FROM memory_link" + ofMemory + " AND link_role = ?"
-	removeLink = "DELETE FROM memory_link" + ofMemory + " AND link_role = ? AND other_id = ?"
+	linkOf   = "SELECT other_id FROM memory_link" + ofMemory + " AND link_role = ? AND other_id = ?"
+	makeLink = "INSERT INTO memory_link (tenant_id, user_id, memory_id, link_role, other_id) VALUES (?, ?, ?, ?, ?)"
+	linksOf  = "SELECT other_id FROM memory_link" + ofMemory + " AND link_role = ? ORDER BY other_id LIMIT ?"
 )
 
 // link notes once that something was made of a memory.

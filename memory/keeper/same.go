@@ -85,7 +85,9 @@ func sameWords(a, b string) bool {
 // marksOf gives the few marks of a text that turn its meaning while nearly all of
 // its terms stay: its numbers and its negations, in order.
 func marksOf(text string) (marks []string) {
-	word := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '.' && r != '-' })
+	word := strings.FieldsFunc(foldMarks(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '.' && r != '-'
+	})
 	for _, w := range word {
 		if isNegation(w) {
 			marks = append(marks, "not")
@@ -94,6 +96,22 @@ func marksOf(text string) (marks []string) {
 		marks = append(marks, marksIn(w)...)
 	}
 	return marks
+}
+
+// foldMarks gives one form to what is compared, as tokens does for terms.
+func foldMarks(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case '！' <= r && r <= '～':
+			return unicode.ToLower(r - '！' + '!')
+		case r == '’':
+			return '\''
+		}
+		if i := strings.IndexRune("沒無別萬億兩", r); i >= 0 {
+			return []rune("没无别万亿两")[i/3]
+		}
+		return unicode.ToLower(r)
+	}, text)
 }
 
 func isNegation(word string) bool {
@@ -105,7 +123,7 @@ func isNegation(word string) bool {
 }
 
 // Letters that deny or count in Chinese.
-const turningLetters = "不没沒无無非别別勿未莫零一二三四五六七八九十百千万萬亿億半两兩"
+const turningLetters = "不没无非别勿未莫零一二三四五六七八九十百千万亿半两"
 
 // marksIn gives the numbers and the turning letters of a run.
 func marksIn(run string) (marks []string) {

@@ -138,24 +138,25 @@ CREATE TABLE IF NOT EXISTS memory_question (
   UNIQUE (tenant_id, user_id, memory_id, question_id)
 ) {clustered};
 
--- Attributed traces have a number: their order moves the trust.
+-- A trace that is not attributed has attributed_at 0.
 CREATE TABLE IF NOT EXISTS memory_trace (
   tenant_id {id} NOT NULL,
   user_id {id} NOT NULL,
   trace_id {id} NOT NULL,
   domain {id} NOT NULL,
-  attributed_no BIGINT NOT NULL,
+  attributed_at BIGINT NOT NULL,
   detail {bytes} NOT NULL,
   PRIMARY KEY (tenant_id, user_id, trace_id),
-  UNIQUE (tenant_id, user_id, domain, attributed_no, trace_id)
+  UNIQUE (tenant_id, user_id, domain, attributed_at, trace_id)
 ) {clustered};
 
+-- Trust moves at one time after another: moved_at is the last attribution's.
 CREATE TABLE IF NOT EXISTS memory_trust (
   tenant_id {id} NOT NULL,
   user_id {id} NOT NULL,
   domain {id} NOT NULL,
   score DOUBLE PRECISION NOT NULL,
-  traces BIGINT NOT NULL,
+  moved_at BIGINT NOT NULL,
   PRIMARY KEY (tenant_id, user_id, domain)
 ) {clustered};
 
