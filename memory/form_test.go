@@ -1,0 +1,64 @@
+package memory
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// An answer of testdata/forms: "strong" recommends, "weak" proposes, "none" gives
+// evidence alone. Taken is set where the rules are known to read it otherwise.
+type formAnswer struct {
+	Says   string `json:"says"`
+	Taken  string `json:"taken"`
+	Answer string `json:"answer"`
+}
+
+func formAnswers(t *testing.T, name string) []formAnswer {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", "forms", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var answers []formAnswer
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var a formAnswer
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			t.Fatalf("%s: %v", lines.Text(), err)
+		}
+		answers = append(answers, a)
+	}
+	return answers
+}
+
+// saysOf gives what CheckForm takes an answer for.
+func saysOf(answer string) string {
+	switch {
+	case len(CheckForm(Refer, answer)) > 0:
+		return "strong"
+	case len(CheckForm(EvidenceOnly, answer)) > 0:
+		return "weak"
+	}
+	return "none"
+}
+
+func TestAnswersOfLowTrustCannotRecommend(t *testing.T) {
+	for _, name := range []string{"zh.jsonl", "en.jsonl", "zh2.jsonl", "en2.jsonl"} {
+		answers := formAnswers(t, name)
+		if len(answers) < 40 {
+			t.Errorf("%s has %d answers", name, len(answers))
+		}
+		for _, a := range answers {
+			if got := saysOf(a.Answer); got != cmp.Or(a.Taken, a.Says) {
+				t.Errorf("%s: %q is taken for %s, and is %s: %+v", name, a.Answer, got, a.Says, CheckForm(EvidenceOnly, a.Answer))
+			}
+			if found := CheckForm(Recommend, a.Answer); len(found) > 0 {
+				t.Errorf("%q may not be said with high trust: %+v", a.Answer, found)
+			}
+		}
+	}
+}
