@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"abi", "abi/wire", "abi/wording"},
 	{"host", "abi/manifest", "host/rewrite", "host/factcheck", "memory/tokens"},
 	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory", "memory/index", "memory/embed", "memory/keeper", "memory/qdrant", "memory/memorytest"},
-	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs"},
+	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs", "host/recall"},
 	{"host/dispatch", "host/rules"},
 	{"host/agent", "precheck"},
 	{"host/server", "host/console", "host/mcp", "host/eval"},
