@@ -120,10 +120,10 @@ func TestAClosedStoreScrubsNothing(t *testing.T) {
 	wantCode(t, db.Write(t.Context(), func(context.Context, host.Statements) error { return nil }), abi.StoreFailure)
 }
 
-// TestAWriteAfterTheServerGaveUpIdleConnections has the server end all connections,
-// as it does with those that said nothing for a while.
-func TestAWriteAfterTheServerGaveUpIdleConnections(t *testing.T) {
-	url := mariadb.Database(t)
+// TestEachLaneGoesOnAfterItsConnectionDiedWhileItWasIdle ends all connections as a
+// server does with those that say nothing for a while.
+func TestEachLaneGoesOnAfterItsConnectionDiedWhileItWasIdle(t *testing.T) {
+	url, proxy := through(t, mariadb.Database(t))
 	s := openAt(t, url, Options{})
 	version := int64(0)
 	writeOnEachLane := func() {
@@ -133,24 +133,6 @@ func TestAWriteAfterTheServerGaveUpIdleConnections(t *testing.T) {
 		}
 	}
 	writeOnEachLane()
-	db, err := mariadb.Server(t).Open(url)
-	must(t, err)
-	defer db.Close()
-	var ids []string
-	rows, err := db.Query("SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()")
-	must(t, err)
-	for rows.Next() {
-		var id string
-		must(t, rows.Scan(&id))
-		ids = append(ids, id)
-	}
-	must(t, rows.Close())
-	for _, id := range ids {
-		_, err := db.Exec("KILL " + id)
-		must(t, err)
-	}
-	if len(ids) < mysqlLanes {
-		t.Fatalf("only %d connections were there", len(ids))
-	}
+	proxy.hangUp()
 	writeOnEachLane()
 }
