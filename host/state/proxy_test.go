@@ -74,11 +74,6 @@ func (p *proxy) serve() {
 
 func (p *proxy) close() {
 	p.listener.Close()
-	p.hangUp()
-}
-
-// hangUp ends all connections; new ones get through.
-func (p *proxy) hangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, conn := range p.conns {
