@@ -145,7 +145,7 @@ func (k *Keeper) applyShared(ctx context.Context) error {
 	if d.version != k.version() || d.done < h.trimmed {
 		return k.fillHeld(ctx, nil)
 	}
-	return k.applyLines(ctx, d.done, func(done int64) error { return k.advance(ctx, dutyIndex, done, k.version()) })
+	return k.applyLines(ctx, d.done, h, func(done int64) error { return k.advance(ctx, dutyIndex, done, k.version()) })
 }
 
 // fillShared fills a shared index because somebody asked for it.

@@ -95,7 +95,7 @@ func (k *Keeper) apply(ctx context.Context) error {
 	case done == h.last:
 		return nil
 	}
-	return k.applyLines(ctx, done, func(done int64) error {
+	return k.applyLines(ctx, done, h, func(done int64) error {
 		k.follow.reached(done)
 		return nil
 	})
@@ -104,8 +104,9 @@ func (k *Keeper) apply(ctx context.Context) error {
 const linesAfter = "SELECT line_no, tenant_id, user_id, memory_id FROM memory_outbox WHERE line_no > ? ORDER BY line_no LIMIT ?"
 
 // applyLines applies what is after a line, and tells after each batch how far it is.
-// The numbers of lines are seen in their order (see tx), so that none is missed.
-func (k *Keeper) applyLines(ctx context.Context, done int64, reached func(done int64) error) error {
+// The numbers of lines are seen in their order (see tx), so that none is missed: when
+// there are no more, all numbers up to the head that was read before are done.
+func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached func(done int64) error) error {
 	for {
 		var touched []key
 		err := each(ctx, k.db.Reads, linesAfter, []any{done, linesBatch}, func(rows *sql.Rows) error {
@@ -117,10 +118,14 @@ func (k *Keeper) applyLines(ctx context.Context, done int64, reached func(done i
 		if err == nil {
 			err = k.reindex(ctx, touched)
 		}
+		more := len(touched) == linesBatch
+		if !more {
+			done = max(done, h.last)
+		}
 		if err == nil {
 			err = reached(done)
 		}
-		if err != nil || len(touched) < linesBatch {
+		if err != nil || !more {
 			return err
 		}
 	}
