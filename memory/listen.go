@@ -117,6 +117,13 @@ func othersSpeak(low string) bool {
 			}
 		}
 	}
+	for _, who := range [...]string{"他", "她", "他们"} {
+		for _, does := range [...]string{"每次", "总", "从来", "都", "一直"} {
+			if strings.Contains(low, who+does) {
+				return true
+			}
+		}
+	}
 	if containsAny(low, "据说", "听说", "网上说", "书上说", "文章说", "有句话", "写着", "写道", "上写", "网页", "页面上", "文档里", "文件里", "邮件里", "消息里", "弹幕") {
 		return true
 	}
@@ -132,11 +139,14 @@ func othersSpeak(low string) bool {
 
 // forNow reports whether a sentence is about the moment: an order, and no memory.
 func forNow(low string) bool {
+	if containsAny(low, "昨天", "上一场", "前天") && !containsAny(low, "以后", "下次", "今后", "太") {
+		return true // it tells of what was
+	}
 	if stands(low) {
 		return false
 	}
 	return containsAny(low, "这次", "这一次", "今天", "今晚", "明天", "现在", "刚才不是", "先不", "先别", "暂时", "等会", "等一下", "待会", "马上", "这会儿", "不要了", "不用了", "算了", "别急", "别担心", "不要紧", "这条", "这一步", "帮我") ||
-		hasWord(low, "this time", "today", "tonight", "tomorrow", "right now", "for now", "just now", "yet", "at the moment", "don't worry", "never mind", "don't know", "don't think", "don't understand", "don't mind", "don't remember", "don't need", "not sure", "this one", "undo", "please help")
+		hasWord(low, "this time", "today", "tonight", "tomorrow", "right now", "for now", "just now", "yet", "at the moment", "don't worry", "never mind", "don't know", "don't think", "don't understand", "don't mind", "don't remember", "don't need", "not sure", "this one", "that one", "undo", "please help")
 }
 
 // stands reports whether a sentence is meant to last.
@@ -259,16 +269,25 @@ func tooShort(low string) bool {
 
 // complains: what happens every time is no order.
 func complains(low string) bool {
+	for _, adverb := range [...]string{"always", "never"} { // "always started late" tells, and orders nothing
+		if at := wordAt(low, adverb); at >= 0 {
+			next, _, _ := strings.Cut(strings.TrimSpace(low[at+len(adverb):]), " ")
+			if strings.HasSuffix(next, "ed") && next != "need" {
+				return true
+			}
+		}
+	}
 	return containsAny(low, "掉人", "流失", "老是", "总会", "都会掉", "卡顿", "报错", "崩溃", "又忘", "是这样的", "都这样", "都很忙", "一直在", "一直没") ||
-		hasWord(low, "every time it", "always crashes", "always fails", "never works", "never worked", "keeps failing", "always happens", "never happened", "never saw", "i never said", "i never knew", "i have never", "i've never", "has always been", "have always been")
+		startsWord(low, "it never", "it always", "there is never", "never mind", "ok never mind") || hasWord(low, "never mind", "every time it", "always crashes", "always fails", "never works", "never worked", "keeps failing", "always happens", "never happened", "never saw", "i never said", "i never knew", "i have never", "i've never", "has always been", "have always been")
 }
 
 func forbids(low string) bool {
 	if containsAny(low, "不喜欢", "不太喜欢", "不爱", "不习惯") {
 		return false
 	}
+	plain := notDenials.Replace(low)
 	for _, cue := range [...]string{"不要", "别", "不许", "不准", "不能", "不得", "不可以", "禁止", "严禁", "千万", "绝不", "绝对不", "永远不", "勿"} {
-		if at := strings.Index(notDenials.Replace(low), cue); at >= 0 && ownOrder(notDenials.Replace(low)[:at]) {
+		if at := strings.Index(plain, cue); at >= 0 && ownOrder(plain[:at]) {
 			return true
 		}
 	}
@@ -308,7 +327,7 @@ func likes(low string) bool {
 			return true
 		}
 	}
-	return hasWord(low, "my preference is", "my favourite", "my favorite", "i usually", "i always", "i tend to", "we always")
+	return hasWord(low, "i'd rather", "my preference is", "my favourite", "my favorite", "i usually", "i always", "i tend to", "we always")
 }
 
 // mine reports whether "I", with adverbs, stands just before.
