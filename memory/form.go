@@ -197,7 +197,7 @@ func exemptZH(before, after, cue string) bool {
 			return true
 		}
 	}
-	if containsAny(before, "您说", "你说", "说过", "提到", "规定", "规则", "要求", "认为", "觉得", "约束", "法", "条款", "设定", "写明", "标注", "评论说") && !containsAny(before, "我认为", "我觉得", "方法", "办法", "我说") {
+	if !advice && containsAny(before, "您说", "你说", "说过", "提到", "规定", "规则", "要求", "认为", "觉得", "约束", "法", "条款", "设定", "写明", "标注", "评论说") && !containsAny(before, "我认为", "我觉得", "方法", "办法", "我说") {
 		return true
 	}
 	return advice && startsAny(after, "由您", "由你", "的是否", "采纳率", "次数", "记录", "被采纳", "被拒", "过") || cue == "值得" && startsAny(after, "的") || cue == "最好" && (after == "" || containsAny(before, "得", "效果", "表现", "成绩")) || cue == "优先" && startsAny(after, "展示", "曝光")

@@ -17,22 +17,22 @@ type formAnswer struct {
 	Answer string `json:"answer"`
 }
 
-func formAnswers(t *testing.T, name string) []formAnswer {
+// readLines reads a file of testdata with an object in each line.
+func readLines[T any](t *testing.T, name string) (all []T) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", "forms", name))
+	f, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var answers []formAnswer
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var a formAnswer
-		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+		var one T
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
 			t.Fatalf("%s: %v", lines.Text(), err)
 		}
-		answers = append(answers, a)
+		all = append(all, one)
 	}
-	return answers
+	return all
 }
 
 // saysOf gives what CheckForm takes an answer for.
@@ -48,7 +48,7 @@ func saysOf(answer string) string {
 
 func TestAnswersOfLowTrustCannotRecommend(t *testing.T) {
 	for _, name := range []string{"zh.jsonl", "en.jsonl", "zh2.jsonl", "en2.jsonl"} {
-		answers := formAnswers(t, name)
+		answers := readLines[formAnswer](t, filepath.Join("forms", name))
 		if len(answers) < 40 {
 			t.Errorf("%s has %d answers", name, len(answers))
 		}

@@ -290,3 +290,11 @@ func Median(numbers []float64) float64 {
 	}
 	return sorted[half-1]/2 + sorted[half]/2
 }
+
+// Renews reports whether a newer habit or fact (L2, L3) is about the same matter as
+// an older one, and takes its place: the window has moved, or the tool was asked again.
+func Renews(older, newer Node) bool {
+	return older.Layer == newer.Layer && (newer.Layer == Fact || newer.Layer == Behaviour) && older.Tenant == newer.Tenant && older.User == newer.User &&
+		older.Entity == newer.Entity && older.Scene == newer.Scene && older.Claim != nil && newer.Claim != nil &&
+		sameTopic(older.Claim.Topic, newer.Claim.Topic) && !newer.At.Before(older.At)
+}

@@ -196,7 +196,7 @@ func limitWhere(negated bool, then, otherwise limit) limit {
 // denies reports whether a text in lower case denies what it speaks of.
 func denies(low string) bool {
 	low = notDenials.Replace(low)
-	return containsAny(low, "不", "别", "勿", "禁止", "严禁", "没") ||
+	return containsAny(low, "不", "别", "勿", "禁止", "严禁", "没", "讨厌", "受不了", "避免") ||
 		hasWord(low, "not", "never", "no", "don't", "dont", "do not", "cannot", "can't", "mustn't", "shouldn't", "without", "hate", "dislike", "avoid", "stop")
 }
 

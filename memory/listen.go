@@ -75,22 +75,50 @@ func declarable(s sentence) bool {
 	switch {
 	case s.question, othersSpeak(s.low), forNow(s.low):
 		return false
-	case supposes(s.low):
-		return stands(s.low) // "from now on, if they ask ..." is a rule
 	}
-	return true
+	// "From now on, if they ask ..." is a rule, and "if from now on ..." is none.
+	supposed, lasting := supposedAt(s.low), lastingAt(s.low)
+	return supposed < 0 || lasting >= 0 && lasting < supposed
 }
 
 // supposes reports whether a sentence is hypothetical.
-func supposes(low string) bool {
-	return containsAny(low, "如果", "要是", "假如", "假设", "倘若", "万一", "比如", "比方", "例如", "也许", "可能会", "说不定", "打个比方") ||
-		hasWord(low, "if", "suppose", "supposing", "imagine", "hypothetically", "for example", "for instance", "e.g", "maybe", "perhaps", "might", "would", "let's say", "what if", "say we", "assuming")
+func supposes(low string) bool { return supposedAt(low) >= 0 }
+
+// supposedAt gives where a sentence begins to be hypothetical, or -1.
+func supposedAt(low string) int {
+	return firstAt(low, []string{"如果", "要是", "假如", "假设", "倘若", "万一", "比如", "比方", "例如", "也许", "可能会", "说不定"},
+		[]string{"if", "suppose", "supposing", "imagine", "hypothetically", "for example", "for instance", "e.g", "maybe", "perhaps", "might", "would", "let's say", "say we", "assuming"})
+}
+
+// firstAt gives where the first of some Chinese words and of some English ones
+// stands, or -1.
+func firstAt(low string, chinese, english []string) int {
+	first := -1
+	nearer := func(at int) {
+		if at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+	}
+	for _, w := range chinese {
+		nearer(strings.Index(low, w))
+	}
+	for _, w := range english {
+		nearer(wordAt(low, w))
+	}
+	return first
 }
 
 // othersSpeak reports whether a sentence gives somebody else's words or wishes.
 func othersSpeak(low string) bool {
 	for _, who := range [...]string{"他们", "她们", "他", "她", "老板", "粉丝", "观众", "客户", "顾客", "买家", "同事", "运营", "别人", "有人", "人家", "对手", "竞品", "平台", "主管", "品牌方", "商家", "大家", "老公", "老婆", "朋友"} {
-		for _, does := range [...]string{"说", "觉得", "喜欢", "不喜欢", "要求", "认为", "希望", "讲", "告诉", "想", "让我", "建议", "都说", "写", "问", "反馈", "习惯", "爱", "不要", "老说", "也喜欢", "总说", "规定"} {
+		for _, does := range [...]string{"说", "觉得", "喜欢", "不喜欢", "要求", "认为", "希望", "讲", "告诉", "想", "让我", "建议", "都说", "写", "反馈", "习惯", "爱", "不要", "老说", "也喜欢", "总说", "规定"} {
+			if strings.Contains(low, who+does) {
+				return true
+			}
+		}
+	}
+	for _, who := range [...]string{"他", "她", "他们"} {
+		for _, does := range [...]string{"每次", "总", "从来", "都", "一直"} {
 			if strings.Contains(low, who+does) {
 				return true
 			}
@@ -100,7 +128,7 @@ func othersSpeak(low string) bool {
 		return true
 	}
 	for _, who := range [...]string{"he", "she", "they", "boss", "manager", "viewers", "viewer", "customers", "customer", "fans", "someone", "somebody", "people", "everyone", "everybody", "competitor", "competitors", "colleague", "colleagues", "client", "clients", "brand", "platform", "wife", "husband", "friend", "article", "page", "document"} {
-		for _, does := range [...]string{"say", "says", "said", "like", "likes", "want", "wants", "wanted", "think", "thinks", "thought", "prefer", "prefers", "ask", "asks", "asked", "told", "tells", "claim", "claims", "wrote", "hate", "hates", "love", "loves", "always", "never"} {
+		for _, does := range [...]string{"say", "says", "said", "like", "likes", "want", "wants", "wanted", "think", "thinks", "thought", "prefer", "prefers", "told", "tells", "claim", "claims", "wrote", "hate", "hates", "love", "loves", "always", "never"} {
 			if wordAt(low, who+" "+does) >= 0 {
 				return true
 			}
@@ -111,17 +139,23 @@ func othersSpeak(low string) bool {
 
 // forNow reports whether a sentence is about the moment: an order, and no memory.
 func forNow(low string) bool {
+	if containsAny(low, "昨天", "上一场", "前天") && !containsAny(low, "以后", "下次", "今后", "太") {
+		return true // it tells of what was
+	}
 	if stands(low) {
 		return false
 	}
 	return containsAny(low, "这次", "这一次", "今天", "今晚", "明天", "现在", "刚才不是", "先不", "先别", "暂时", "等会", "等一下", "待会", "马上", "这会儿", "不要了", "不用了", "算了", "别急", "别担心", "不要紧", "这条", "这一步", "帮我") ||
-		hasWord(low, "this time", "today", "tonight", "tomorrow", "right now", "for now", "just now", "yet", "at the moment", "don't worry", "never mind", "don't know", "don't think", "don't understand", "don't mind", "don't remember", "don't need", "not sure", "this one", "undo", "please help")
+		hasWord(low, "this time", "today", "tonight", "tomorrow", "right now", "for now", "just now", "yet", "at the moment", "don't worry", "never mind", "don't know", "don't think", "don't understand", "don't mind", "don't remember", "don't need", "not sure", "this one", "that one", "undo", "please help")
 }
 
 // stands reports whether a sentence is meant to last.
-func stands(low string) bool {
-	return containsAny(low, "以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "从今", "每次", "每场", "每回", "每天", "每晚", "永远", "始终", "总是", "一律", "一直", "任何时候", "无论", "不管", "绝不", "绝对不", "记住", "记下", "记一下", "长期", "凡是", "每个品", "每款", "每个商品", "从来不") ||
-		hasWord(low, "from now on", "going forward", "in future", "in the future", "from today", "every time", "each time", "every live", "each live", "every session", "always", "never", "remember", "whenever", "at all times", "under no circumstances", "as a rule", "by default", "henceforth", "keep in mind", "take note", "note that")
+func stands(low string) bool { return lastingAt(low) >= 0 }
+
+// lastingAt gives where a sentence says that it is meant to last, or -1.
+func lastingAt(low string) int {
+	return firstAt(low, []string{"以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "从今", "每次", "每场", "每回", "每天", "每晚", "永远", "始终", "总是", "一律", "一直", "任何时候", "无论", "不管", "绝不", "绝对不", "记住", "记下", "记一下", "长期", "凡是", "每个品", "每款", "每个商品", "从来不"},
+		[]string{"from now on", "going forward", "in future", "in the future", "from today", "every time", "each time", "every live", "each live", "every session", "always", "never", "remember", "whenever", "at all times", "under no circumstances", "as a rule", "by default", "henceforth", "keep in mind", "take note", "note that"})
 }
 
 // A declaration is a piece of a sentence, in bytes of it.
@@ -131,28 +165,58 @@ type declaration struct {
 }
 
 // declarations parts a sentence into what it declares: a clause that declares
-// something, with those after it that declare nothing of their own.
+// something, with those after it that declare nothing of their own. A rule with a condition is
+// one.
 func declarations(s sentence) []declaration {
 	var found []declaration
-	var open bool
-	lasting := false
+	lasting, lead := false, -1
 	parts := clauses(s.low)
 	for i, c := range parts {
 		clause := s.low[c.start:c.end]
+		if isLead(clause) {
+			lasting, lead = true, c.start
+			continue
+		}
 		lasting = lasting || stands(clause)
-		switch kind, ok := kindOf(clause, lasting && open); {
-		case strings.TrimSpace(clause) == "":
-		case !ok && open:
-			found[len(found)-1].end = c.end
+		kind, ok := kindOf(clause, lasting && len(found) > 0)
+		if !ok && lead >= 0 && !tooShort(clause) && !complains(clause) && !supposes(clause) {
+			kind, ok = Preference, true
+		}
+		switch {
 		case ok:
-			if !open && i > 0 && !names(clause) { // "回答简短一点，以后都用表格" is about what was said before it
+			c.kind = kind
+			switch {
+			case lead >= 0:
+				c.start = lead
+			case len(found) == 0 && i > 0 && !names(clause): // "回答简短一点，以后都用表格" is about what was said before it
 				c.start = parts[i-1].start
 			}
-			open = true
-			found = append(found, declaration{c.start, c.end, kind})
+			found, lead = append(found, c), -1
+		case len(found) > 0:
+			found[len(found)-1].end = c.end
 		}
 	}
+	if len(found) > 1 && supposes(s.low) {
+		found = whole(found)
+	}
 	return found
+}
+
+// whole joins declarations into one of the strongest kind.
+func whole(found []declaration) []declaration {
+	all := declaration{found[0].start, found[len(found)-1].end, found[0].kind}
+	for _, d := range found {
+		if d.kind == Constraint {
+			all.kind = Constraint
+		}
+	}
+	return []declaration{all}
+}
+
+// isLead reports whether a clause says only that what follows is meant to last.
+func isLead(clause string) bool {
+	return slices.Contains([]string{"以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "记住", "请记住", "记一下",
+		"from now on", "going forward", "in future", "in the future", "from today", "remember", "please remember", "keep in mind", "as a rule", "henceforth"}, clause)
 }
 
 // names reports whether a clause says what it is about.
@@ -205,16 +269,25 @@ func tooShort(low string) bool {
 
 // complains: what happens every time is no order.
 func complains(low string) bool {
+	for _, adverb := range [...]string{"always", "never"} { // "always started late" tells, and orders nothing
+		if at := wordAt(low, adverb); at >= 0 {
+			next, _, _ := strings.Cut(strings.TrimSpace(low[at+len(adverb):]), " ")
+			if strings.HasSuffix(next, "ed") && next != "need" {
+				return true
+			}
+		}
+	}
 	return containsAny(low, "掉人", "流失", "老是", "总会", "都会掉", "卡顿", "报错", "崩溃", "又忘", "是这样的", "都这样", "都很忙", "一直在", "一直没") ||
-		hasWord(low, "every time it", "always crashes", "always fails", "never works", "never worked", "keeps failing", "always happens", "never happened", "never saw", "i never said", "i never knew", "i have never", "i've never", "has always been", "have always been")
+		startsWord(low, "it never", "it always", "there is never", "never mind", "ok never mind") || hasWord(low, "never mind", "every time it", "always crashes", "always fails", "never works", "never worked", "keeps failing", "always happens", "never happened", "never saw", "i never said", "i never knew", "i have never", "i've never", "has always been", "have always been")
 }
 
 func forbids(low string) bool {
 	if containsAny(low, "不喜欢", "不太喜欢", "不爱", "不习惯") {
 		return false
 	}
+	plain := notDenials.Replace(low)
 	for _, cue := range [...]string{"不要", "别", "不许", "不准", "不能", "不得", "不可以", "禁止", "严禁", "千万", "绝不", "绝对不", "永远不", "勿"} {
-		if at := strings.Index(notDenials.Replace(low), cue); at >= 0 && ownOrder(notDenials.Replace(low)[:at]) {
+		if at := strings.Index(plain, cue); at >= 0 && ownOrder(plain[:at]) {
 			return true
 		}
 	}
@@ -254,7 +327,7 @@ func likes(low string) bool {
 			return true
 		}
 	}
-	return hasWord(low, "my preference is", "my favourite", "my favorite", "i usually", "i always", "i tend to", "we always")
+	return hasWord(low, "i'd rather", "my preference is", "my favourite", "my favorite", "i usually", "i always", "i tend to", "we always")
 }
 
 // mine reports whether "I", with adverbs, stands just before.

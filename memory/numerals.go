@@ -162,7 +162,8 @@ func hanPower(r rune) float64 {
 func hanNumeralAt(text string, start int) (numeral, bool) {
 	if strings.HasPrefix(text[start:], "半") {
 		end := start + len("半")
-		return numeral{start, end, 0.5}, hanUnitFollows(text[end:])
+		unit, _ := unitAt(text[end:])
+		return numeral{start, end, 0.5}, unit != ""
 	}
 	n, runes, sum, part, digit, last := numeral{start: start, end: start}, 0, 0.0, 0.0, -1.0, 1.0
 	zero := false
@@ -191,8 +192,8 @@ func hanNumeralAt(text string, start int) (numeral, bool) {
 	}
 	n.value = sum + part + max(digit, 0)
 	n = hanDecimals(text, n)
-	rest := text[n.end:]
-	return n, runes > 0 && n.value < math.MaxInt32 && (runes > 1 || hanUnitFollows(rest))
+	unit, _ := unitAt(text[n.end:])
+	return n, runes > 0 && n.value < math.MaxInt32 && (runes > 1 || unit != "" && !(n.value == 1 && unit == "个"))
 }
 
 // when1 reads 十 without a digit as 一十.
@@ -216,11 +217,6 @@ func hanDecimals(text string, n numeral) numeral {
 	n.value += d / 10
 	n.end += len("点") + size
 	return n
-}
-
-func hanUnitFollows(rest string) bool {
-	_, end := unitAt(rest)
-	return end > 0
 }
 
 // unitWords are the units that are read behind a number, longer ones before those

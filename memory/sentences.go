@@ -58,17 +58,18 @@ func endsSentence(text string, i int, r rune) bool {
 	return false
 }
 
-// asciiLower keeps every byte where it is.
+// asciiLower keeps every byte where it is, also of what is not UTF-8.
 func asciiLower(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
+	b := []byte(text)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
 		}
-		return r
-	}, text)
+	}
+	return string(b)
 }
 
-// quoteEnds are the marks that open a quotation, and those that close it.
+// quoteEnd gives the mark that closes a quotation which a mark opens, or 0.
 func quoteEnd(open rune) rune {
 	switch open {
 	case '“', '”':
