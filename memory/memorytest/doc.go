@@ -24,13 +24,19 @@
 // whole collection, over a tenant or over a user, and may have other constants,
 // so the suite compares the scores of sparse hits only where
 //
-//   - the query has one term: the greater weight in the entry comes first;
+//   - the query has one term: the greater weight in the entry comes first. Weights of
+//     the suite are of BM25, above 0 and below 2.5, and differ by a hundredth at
+//     least, so that an index may round them;
 //   - one entry has every term of the other with at least its weight, and one more of the query's;
 //   - the collection is one user's, and a rare term stands against a frequent
 //     one of the same weight: the rare one comes first.
 //
 // Equal entries have equal scores, and the lesser id comes first. The scores of dense hits are
 // cosines, to a ten-thousandth. Times are kept to the microsecond, as in the
-// databases that they come from. A limit below one finds nothing. What an index that
-// was never reset does is left open, but for its State.
+// databases that they come from. A limit is from 1 to [MaxLimit]. What an index that was
+// never reset does is left open, but for its State.
+//
+// What the caller got wrong is a problem of the class of arguments: the same again
+// would fail the same, so that nobody repeats it. Nothing of a Put with such an entry is kept.
+// What was stopped before it began does nothing, and says by which of the two.
 package memorytest

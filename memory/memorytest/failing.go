@@ -29,6 +29,7 @@ func refusesBadEntries(r *rig) {
 	nan := float32(math.NaN())
 	for what, spoil := range map[string]option{
 		"no tenant":                   func(e *memory.Entry) { e.Tenant = "" },
+		"no user":                     func(e *memory.Entry) { e.User = "" },
 		"no id":                       func(e *memory.Entry) { e.ID = "" },
 		"a short vector":              func(e *memory.Entry) { e.Dense = e.Dense[:Dimensions-1] },
 		"a long vector":               func(e *memory.Entry) { e.Dense = append(e.Dense, 0) },

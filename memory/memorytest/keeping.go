@@ -145,13 +145,14 @@ func takesBigBatches(r *rig) {
 	const n = 3000 // more than one request of any store
 	entries := make([]memory.Entry, n)
 	for i := range entries {
-		entries[i] = entry(memory.ID(fmt.Sprintf("e%04d", i)), with(terms(1, 1, 2, float32(i+1))), toward(1, float32(i)))
+		entries[i] = entry(memory.ID(fmt.Sprintf("e%04d", i)), with(terms(1, 1)), toward(1, float32(i)))
 		entries[i].Order = int64(i)
 	}
+	entries[17].Sparse, entries[n-1].Sparse = terms(1, 1, 2, 1), terms(1, 1, 2, 2)
 	r.put(entries...)
 	r.state(memory.StoreState{Version: "version of the suite", Entries: n})
 	r.same("all of them", r.sparse(ofShop, terms(1, 1), n+1), entries)
-	r.want("the greatest weights", r.sparse(ofShop, terms(2, 1), 2), "e2999", "e2998")
+	r.want("the few with a term", r.sparse(ofShop, terms(2, 1), 3), "e2999", "e0017")
 	r.want("the nearest", r.dense(ofShop, direction(1, 0), 2), "e0000", "e0001")
 	ids := []memory.ID{}
 	for _, e := range entries[:n-1] {

@@ -3,7 +3,9 @@ package memorytest
 import (
 	"context"
 	"crypto/tls"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,10 +31,16 @@ type QdrantOptions struct {
 	Address string // to listen at; a free port of this machine where empty
 }
 
-// An Interference stands between a [Qdrant] and its client. It gets the name of each
-// request, such as "Points/Upsert", and a function that serves it; it may wait, leave serve
-// out, or give an error after serve has done the work.
-type Interference func(ctx context.Context, request string, serve func() error) error
+// A Request is one that came in.
+type Request struct {
+	Name    string              // such as "Points/Upsert"
+	Message any                 // such as an *api.UpsertPoints; it may be changed before it is served
+	Serve   func() (any, error) // gives the reply, which may be changed too
+}
+
+// An Interference stands between a [Qdrant] and its client, and answers in its
+// place: it may wait, leave Serve out, or give an error after Serve has done the work.
+type Interference func(ctx context.Context, r Request) (reply any, err error)
 
 // A Qdrant plays the few requests of a Qdrant server that an index of memories
 // makes, on a socket of this machine. IT IS NOT QDRANT, and proves nothing about it: see
@@ -112,30 +120,33 @@ func (q *Qdrant) Calls(request string) int {
 	return q.calls[request]
 }
 
+// Collections gives the names of all collections, in order.
+func (q *Qdrant) Collections() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Sorted(maps.Keys(q.collections))
+}
+
 // DropConnections ends every connection, in the middle of whatever it was doing.
 func (q *Qdrant) DropConnections() { q.listener.drop() }
 
 // intercept counts, asks for the key and lets itself be interfered with.
-func (q *Qdrant) intercept(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
-	request := strings.TrimPrefix(info.FullMethod, "/qdrant.")
+func (q *Qdrant) intercept(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	r := Request{
+		Name: strings.TrimPrefix(info.FullMethod, "/qdrant."), Message: message,
+		Serve: func() (any, error) { return handler(ctx, message) },
+	}
 	q.mu.Lock()
-	q.calls[request]++
+	q.calls[r.Name]++
 	interfere := q.interfere
 	q.mu.Unlock()
 	if !q.admits(ctx) {
 		return nil, status.Error(codes.PermissionDenied, "Must provide an API key or an Authorization bearer token")
 	}
-	serve := func() error {
-		reply, err = handler(ctx, message)
-		return err
-	}
 	if interfere == nil {
-		return reply, serve()
+		return r.Serve()
 	}
-	if err := interfere(ctx, request, serve); err != nil {
-		return nil, err
-	}
-	return reply, err
+	return interfere(ctx, r)
 }
 
 func (q *Qdrant) admits(ctx context.Context) bool {

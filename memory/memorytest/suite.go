@@ -15,6 +15,9 @@ import (
 // Dimensions is the length of the dense vectors of the suite.
 const Dimensions = 8
 
+// MaxLimit is the most that a search must be able to give; more is refused.
+const MaxLimit = 10_000
+
 // Run holds an index to the contract of memory.Store, see the package's comment.
 // open gives a Store over an empty index that was never reset, for dense vectors of
 // Dimensions numbers, and sees to its end with t.Cleanup.

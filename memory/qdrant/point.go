@@ -90,18 +90,15 @@ func columns(v tokens.Vector) (ids []uint32, weights []float32) {
 
 // checkEntry reports what is wrong with an entry.
 func checkEntry(e *memory.Entry, dimensions int) *abi.Problem {
-	if e.ID == "" {
-		return abi.NewProblem(abi.BadValue, "an entry of the memory index has no id").WithField(fieldID)
-	}
-	if e.Tenant == "" {
-		return abi.NewProblem(abi.BadValue, "an entry of the memory index has no tenant").WithField(fieldTenant)
-	}
 	for _, t := range texts(e) {
-		most := host.MaxIDBytes
-		if t.field == fieldEntity {
+		least, most := 0, host.MaxIDBytes
+		switch t.field {
+		case fieldID, fieldTenant, fieldUser:
+			least = 1
+		case fieldEntity:
 			most = memory.MaxEntityBytes
 		}
-		if problem := checkText(t.field, t.value, 0, most); problem != nil {
+		if problem := checkText(t.field, t.value, least, most); problem != nil {
 			return problem
 		}
 	}

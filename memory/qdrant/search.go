@@ -15,8 +15,8 @@ import (
 )
 
 // Sparse gives the limit best by BM25 over the terms of the query; of equal
-// scores the lesser id first. A query without terms finds nothing. A limit above
-// MaxLimit is refused.
+// scores the lesser id first. A query without terms finds nothing. A limit is
+// from 1 to MaxLimit.
 func (s *Store) Sparse(ctx context.Context, filter memory.Filter, query tokens.Vector, limit int) ([]memory.Found, error) {
 	const op = "qdrant.Sparse"
 	if problem := checkTerms(query); problem != nil {
@@ -51,13 +51,13 @@ func (s *Store) search(ctx context.Context, op string, filter memory.Filter, sea
 	if problem := checkFilter(filter); problem != nil {
 		return nil, host.Fail(op, problem, nil)
 	}
-	if limit > MaxLimit {
-		return nil, host.Fail(op, abi.NewProblem(abi.BadValue, "a search of memories wants %d; %d is the most", limit, MaxLimit), nil)
+	if limit < 1 || limit > MaxLimit {
+		return nil, host.Fail(op, abi.NewProblem(abi.BadValue, "a search of memories gives 1 to %d, not %d", MaxLimit, limit), nil)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, host.Fail(op, nil, err)
 	}
-	if limit < 1 || search == nil {
+	if search == nil {
 		return nil, nil
 	}
 	search.Filter, search.ReadConsistency = filterOf(filter), majority()
