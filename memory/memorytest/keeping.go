@@ -112,17 +112,39 @@ func oddIDs() []string {
 
 func takesOddIDs(r *rig) {
 	const everybodys = "7d444840-9dc0-11d1-b245-5ffdce74fad2" // a UUID that each tenant has
-	odd := oddIDs()
+	const cut = "a:b/c|d"                                     // falls into a tenant and an id at each place
+	tenants := oddIDs()
 	var entries []memory.Entry
-	for _, tenant := range odd {
-		for i, id := range []string{tenant, everybodys, ":" + tenant} {
-			e := entry(memory.ID(id))
-			e.Tenant, e.User, e.Session, e.Live, e.Entity, e.Platform, e.Order = host.TenantID(tenant), host.UserID(tenant), host.SessionID(tenant), host.LiveID(tenant), tenant, tenant, int64(i)
-			entries = append(entries, e)
-		}
+	add := func(tenant, id string) {
+		e := entry(memory.ID(id))
+		e.Tenant, e.User, e.Session, e.Live, e.Entity, e.Platform = host.TenantID(tenant), host.UserID(tenant), host.SessionID(tenant), host.LiveID(tenant), tenant, tenant
+		e.Order = int64(len(entries))
+		entries = append(entries, e)
+	}
+	for _, tenant := range tenants {
+		add(tenant, tenant)
+		add(tenant, everybodys)
+		add(tenant, ":"+tenant)
+	}
+	for i := range len(cut) - 1 {
+		tenant := "cut " + cut[:i+1]
+		tenants = append(tenants, tenant)
+		add(tenant, cut[i+1:])
 	}
 	r.put(entries...)
-	for _, text := range odd {
+	r.findsOdd(tenants, entries)
+	for _, text := range tenants {
+		r.delete(host.TenantID(text), everybodys, memory.ID(text))
+		entries = slices.DeleteFunc(entries, func(e memory.Entry) bool {
+			return string(e.Tenant) == text && (e.ID == everybodys || string(e.ID) == text)
+		})
+	}
+	r.findsOdd(tenants, entries)
+}
+
+// findsOdd asks for what each tenant has, by every filter that is a text.
+func (r *rig) findsOdd(tenants []string, entries []memory.Entry) {
+	for _, text := range tenants {
 		f := memory.Filter{Tenant: host.TenantID(text)}
 		want := found(entries, f)
 		r.same(fmt.Sprintf("tenant %q", text), r.sparse(f, terms(1, 1), 100), want)
@@ -130,14 +152,6 @@ func takesOddIDs(r *rig) {
 		r.same(fmt.Sprintf("everything %q", text), r.sparse(f, terms(1, 1), 100), want)
 		f.Entity += "x"
 		r.same(fmt.Sprintf("another entity than %q", text), r.sparse(f, terms(1, 1), 100), nil)
-	}
-	for _, text := range odd {
-		r.delete(host.TenantID(text), memory.ID(text))
-		entries = slices.DeleteFunc(entries, func(e memory.Entry) bool { return string(e.Tenant) == text && string(e.ID) == text })
-	}
-	for _, text := range odd {
-		f := memory.Filter{Tenant: host.TenantID(text)}
-		r.same(fmt.Sprintf("what is left of tenant %q", text), r.sparse(f, terms(1, 1), 100), found(entries, f))
 	}
 }
 
