@@ -31,10 +31,10 @@ func (s points) Query(_ context.Context, r *api.QueryPoints) (*api.QueryResponse
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.matching(r.GetFilter(), score)
-	if err != nil {
+	if err := c.checkFilter(r.GetFilter()); err != nil {
 		return nil, err
 	}
+	found := c.matching(r.GetFilter(), score)
 	// Of equal scores the greatest id comes first: Qdrant promises no order, and nobody is to rely on one.
 	slices.SortFunc(found, func(a, b *api.ScoredPoint) int {
 		return cmp.Or(cmp.Compare(b.GetScore(), a.GetScore()), strings.Compare(b.GetId().GetUuid(), a.GetId().GetUuid()))
@@ -57,21 +57,17 @@ func chosen(payload map[string]*api.Value, fields []string) map[string]*api.Valu
 }
 
 // matching scores the points that a filter lets through.
-func (c *collection) matching(filter *api.Filter, score func(*point) (float32, bool)) ([]*api.ScoredPoint, error) {
+func (c *collection) matching(filter *api.Filter, score func(*point) (float32, bool)) []*api.ScoredPoint {
 	var found []*api.ScoredPoint
 	for id, p := range c.points {
-		ok, err := c.passes(p, filter)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
+		if !passesAll(p, filter) {
 			continue
 		}
 		if s, ok := score(p); ok {
 			found = append(found, &api.ScoredPoint{Id: api.NewIDUUID(id), Score: s, Payload: p.payload})
 		}
 	}
-	return found, nil
+	return found
 }
 
 // scorer gives the function that scores a point, if it has the vector.
@@ -133,43 +129,55 @@ func (c *collection) weigh(using string, query map[uint32]float32) {
 	}
 }
 
-// passes holds a point against a filter of conditions that must all be met.
-func (c *collection) passes(p *point, filter *api.Filter) (bool, error) {
+// checkFilter refuses a filter that is not played: one of conditions that must all
+// be met, on fields that have the right index.
+func (c *collection) checkFilter(filter *api.Filter) error {
 	if err := only(filter, "must"); err != nil {
-		return false, err
+		return err
 	}
 	for _, condition := range filter.GetMust() {
 		field := condition.GetField()
 		if field == nil {
-			return false, status.Error(codes.Unimplemented, "the test's server plays conditions on fields")
+			return status.Error(codes.Unimplemented, "the test's server plays conditions on fields")
 		}
 		if err := only(field, "key", "match", "range"); err != nil {
-			return false, err
+			return err
 		}
-		index, ok := c.indexes[field.GetKey()]
-		if !ok {
-			return false, status.Errorf(codes.InvalidArgument, "Bad request: Index required but not found for %q", field.GetKey())
+		needs := api.PayloadSchemaType_Keyword
+		switch field.GetMatch().GetMatchValue().(type) {
+		case nil:
+			needs = api.PayloadSchemaType_Integer
+		case *api.Match_Keyword, *api.Match_Keywords:
+		default:
+			return status.Error(codes.Unimplemented, "the test's server plays matches of keywords")
 		}
-		met, err := meets(p.payload[field.GetKey()], index.GetDataType(), field)
-		if err != nil || !met {
-			return false, err
+		if c.indexes[field.GetKey()].GetDataType() != needs {
+			return status.Errorf(codes.InvalidArgument, "Bad request: Index required but not found for %q of one of the following types: [%s]", field.GetKey(), needs)
 		}
 	}
-	return true, nil
+	return nil
 }
 
-func meets(value *api.Value, kind api.PayloadSchemaType, field *api.FieldCondition) (bool, error) {
+func passesAll(p *point, filter *api.Filter) bool {
+	for _, condition := range filter.GetMust() {
+		field := condition.GetField()
+		if !meets(p.payload[field.GetKey()], field) {
+			return false
+		}
+	}
+	return true
+}
+
+func meets(value *api.Value, field *api.FieldCondition) bool {
 	text, isText := value.GetKind().(*api.Value_StringValue)
 	number, isNumber := value.GetKind().(*api.Value_IntegerValue)
 	switch match := field.GetMatch().GetMatchValue().(type) {
 	case *api.Match_Keyword:
-		return isText && kind == api.PayloadSchemaType_Keyword && text.StringValue == match.Keyword, nil
+		return isText && text.StringValue == match.Keyword
 	case *api.Match_Keywords:
-		return isText && kind == api.PayloadSchemaType_Keyword && slices.Contains(match.Keywords.GetStrings(), text.StringValue), nil
-	case nil:
-		return isNumber && kind == api.PayloadSchemaType_Integer && within(float64(number.IntegerValue), field.GetRange()), nil
+		return isText && slices.Contains(match.Keywords.GetStrings(), text.StringValue)
 	}
-	return false, status.Error(codes.Unimplemented, "the test's server plays matches of keywords")
+	return isNumber && within(float64(number.IntegerValue), field.GetRange())
 }
 
 func within(x float64, r *api.Range) bool {
