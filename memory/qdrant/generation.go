@@ -171,17 +171,16 @@ func (s *Store) nameOf(version string) string {
 }
 
 // payloadIndexes are the fields that filters use, each with its index. Whoever
-// asks a server in strict mode for another field is refused.
+// asks a server in strict mode for another field is refused. Only the tenant has a graph:
+// without one of their own, the other fields are held against what the tenant's gives.
 func payloadIndexes() map[string]*api.CreateFieldIndexCollection {
 	indexes := map[string]*api.CreateFieldIndexCollection{
 		fieldAt: {FieldType: api.FieldType_FieldTypeInteger.Enum(), FieldIndexParams: api.NewPayloadIndexParamsInt(
-			&api.IntegerIndexParams{Lookup: api.PtrOf(false), Range: api.PtrOf(true)})},
+			&api.IntegerIndexParams{Lookup: api.PtrOf(false), Range: api.PtrOf(true), EnableHnsw: api.PtrOf(false)})},
 	}
 	for _, field := range []string{fieldTenant, fieldUser, fieldSession, fieldLive, fieldEntity, fieldPlatform, fieldKind, fieldLayer, fieldStatus} {
-		params := &api.KeywordIndexParams{}
-		if field == fieldTenant {
-			params.IsTenant = api.PtrOf(true) // what is one tenant's lies together, with a graph of its own
-		}
+		tenant := field == fieldTenant // what is one tenant's lies together
+		params := &api.KeywordIndexParams{IsTenant: api.PtrOf(tenant), EnableHnsw: api.PtrOf(tenant)}
 		indexes[field] = &api.CreateFieldIndexCollection{FieldType: api.FieldType_FieldTypeKeyword.Enum(), FieldIndexParams: api.NewPayloadIndexParamsKeyword(params)}
 	}
 	return indexes

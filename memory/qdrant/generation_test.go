@@ -162,18 +162,24 @@ func TestAnIndexWithoutOneOfItsPayloadIndexesHasNoVersion(t *testing.T) {
 	}
 }
 
-func TestOnlyTheTenantsIndexIsOneOfTenants(t *testing.T) {
+func TestOnlyTheTenantHasAGraphAndItsEntriesTogether(t *testing.T) {
 	server := memorytest.StartQdrant(t, memorytest.QdrantOptions{})
-	var tenants []string
+	var together, graphs []string
 	server.Interfere(func(_ context.Context, r memorytest.Request) (any, error) {
-		if index, ok := r.Message.(*api.CreateFieldIndexCollection); ok && index.GetFieldIndexParams().GetKeywordIndexParams().GetIsTenant() {
-			tenants = append(tenants, index.GetFieldName())
+		if index, ok := r.Message.(*api.CreateFieldIndexCollection); ok {
+			words, numbers := index.GetFieldIndexParams().GetKeywordIndexParams(), index.GetFieldIndexParams().GetIntegerIndexParams()
+			if words.GetIsTenant() {
+				together = append(together, index.GetFieldName())
+			}
+			if words != nil && words.EnableHnsw == nil || words.GetEnableHnsw() || numbers != nil && numbers.EnableHnsw == nil || numbers.GetEnableHnsw() {
+				graphs = append(graphs, index.GetFieldName())
+			}
 		}
 		return r.Serve()
 	})
 	fill(t, open(t, server, qdrant.Options{}), "v1")
-	if !slices.Equal(tenants, []string{"tenant"}) {
-		t.Errorf("got %q", tenants)
+	if want := []string{"tenant"}; !slices.Equal(together, want) || !slices.Equal(graphs, want) {
+		t.Errorf("together lie those of one %q, and %q have graphs", together, graphs)
 	}
 }
 
