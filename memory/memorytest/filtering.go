@@ -29,8 +29,8 @@ func passes(f memory.Filter, e memory.Entry) bool {
 		(f.Until.IsZero() || e.At.Before(f.Until))
 }
 
-// found gives the entries that a filter lets through.
-func found(entries []memory.Entry, f memory.Filter) []memory.Entry {
+// expected gives the entries that a filter lets through.
+func expected(entries []memory.Entry, f memory.Filter) []memory.Entry {
 	var out []memory.Entry
 	for _, e := range entries {
 		if passes(f, e) {
@@ -69,8 +69,8 @@ func filtersStatus(r *rig) {
 	for _, statuses := range [][]memory.Status{nil, {memory.Active}, {memory.Archived}, {memory.Superseded, memory.Falsified},
 		{memory.Active, memory.Superseded, memory.Falsified, memory.Archived}, {"another"}} {
 		f := memory.Filter{Tenant: shop, Statuses: statuses}
-		r.same(fmt.Sprint(statuses), r.sparse(f, terms(1, 1), 10), found(all, f))
-		r.same(fmt.Sprint(statuses, " by cosine"), r.dense(f, direction(1), 10), found(all, f))
+		r.same(fmt.Sprint(statuses), r.sparse(f, terms(1, 1), 10), expected(all, f))
+		r.same(fmt.Sprint(statuses, " by cosine"), r.dense(f, direction(1), 10), expected(all, f))
 	}
 }
 
@@ -88,8 +88,8 @@ func filtersTime(r *rig) {
 	for _, since := range ends {
 		for _, until := range ends {
 			f := memory.Filter{Tenant: shop, Since: since, Until: until}
-			r.same(fmt.Sprint(since, " until ", until), r.sparse(f, terms(1, 1), 10), found(all, f))
-			r.same(fmt.Sprint(since, " until ", until, " by cosine"), r.dense(f, direction(1), 10), found(all, f))
+			r.same(fmt.Sprint(since, " until ", until), r.sparse(f, terms(1, 1), 10), expected(all, f))
+			r.same(fmt.Sprint(since, " until ", until, " by cosine"), r.dense(f, direction(1), 10), expected(all, f))
 		}
 	}
 }
@@ -161,7 +161,7 @@ func filtersExactly(r *rig) {
 	}
 	for _, set := range fields {
 		f := p.filter(1, set)
-		want := found(all, f)
+		want := expected(all, f)
 		r.same(fmt.Sprintf("%+v", f), r.sparse(f, terms(1, 1), len(all)), want)
 		r.same(fmt.Sprintf("%+v by cosine", f), r.dense(f, direction(1), len(all)), want)
 	}
@@ -199,7 +199,7 @@ func keepsTenantsApart(r *rig) {
 	for range questions {
 		// Two fields at a time on average: what is found is mostly not nothing.
 		f := p.filter(tenants, uint(p.IntN(1<<filterFields))&uint(p.IntN(1<<filterFields)))
-		want := found(all, f)
+		want := expected(all, f)
 		r.same(fmt.Sprintf("%+v", f), r.sparse(f, terms(1, 1), len(all)), want)
 		r.same(fmt.Sprintf("%+v by cosine", f), r.dense(f, direction(1), len(all)), want)
 		if r.Failed() {

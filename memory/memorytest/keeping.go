@@ -146,7 +146,7 @@ func takesOddIDs(r *rig) {
 func (r *rig) findsOdd(tenants []string, entries []memory.Entry) {
 	for _, text := range tenants {
 		f := memory.Filter{Tenant: host.TenantID(text)}
-		want := found(entries, f)
+		want := expected(entries, f)
 		r.same(fmt.Sprintf("tenant %q", text), r.sparse(f, terms(1, 1), 100), want)
 		f.User, f.Session, f.Live, f.Entity, f.Platform = host.UserID(text), host.SessionID(text), host.LiveID(text), text, text
 		r.same(fmt.Sprintf("everything %q", text), r.sparse(f, terms(1, 1), 100), want)
