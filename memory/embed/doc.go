@@ -37,8 +37,9 @@
 // # Life of a judgement
 //
 //  1. A labelled set has queries and what each should find.
-//  2. Each is searched with and without the dense leg; the rank of the first right hit
-//     gives its reciprocal rank.
+//  2. Each is searched without and with the dense leg; where the right hits stand gives
+//     the quality of each search.
 //  3. The differences are resampled, with a seed. The leg is on only where even the
-//     lower end of the interval is above the margin. Few queries, noise or harm are off.
+//     lower end of the gain's interval is above the margin. Few queries, noise and harm
+//     are off.
 package embed
