@@ -25,7 +25,7 @@
 // # Life of a text in a folder
 //
 //  1. The folder was read once, with bounds on everything: config.json, tokenizer.json
-//     (WordPiece or Unigram, with the steps before them), model.safetensors. What is
+//     (WordPiece, Unigram or BPE, with the steps before them), model.safetensors. What is
 //     not understood is refused at the start, since a step that is left out gives other
 //     tokens and so quietly other vectors.
 //  2. The text is normalised and split as tokenizer.json says, and each part is cut into

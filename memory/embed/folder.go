@@ -43,7 +43,7 @@ func OpenFolder(path string) (*Folder, error) {
 	f, err := openFolder(path)
 	if err != nil {
 		return nil, host.Fail("embed.OpenFolder", abi.NewProblem(abi.BadValue, "the folder of the embedder is no model that can be used: %v", err).
-			WithHint("give a folder in the form of model2vec, such as a copy of potion-base-8M: config.json, tokenizer.json (WordPiece or Unigram) and model.safetensors"), nil)
+			WithHint("give a folder in the form of model2vec, such as a copy of potion-base-8M: config.json, tokenizer.json (WordPiece, Unigram or BPE) and model.safetensors"), nil)
 	}
 	return f, nil
 }

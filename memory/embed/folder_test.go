@@ -211,7 +211,7 @@ func TestAFolderThatIsNoModelIsRefusedWithAHint(t *testing.T) {
 	}{
 		"no JSON":                {"{", good, "tokenizer.json"},
 		"no model":               {"{}", good, "no model"},
-		"another model":          {replaced(`"type": "WordPiece", "unk`, `"type": "BPE", "unk`), good, `"BPE" is not supported`},
+		"another model":          {replaced(`"type": "WordPiece", "unk`, `"type": "WordLevel", "unk`), good, `"WordLevel" is not supported`},
 		"another normalizer":     {replaced("BertNormalizer", "Nmt"), good, `"Nmt" is not supported`},
 		"another pre_tokenizer":  {replaced("BertPreTokenizer", "Split"), good, `"Split" is not supported`},
 		"no unk":                 {replaced(`"unk_token": "[UNK]", `, ""), good, "unk_token"},

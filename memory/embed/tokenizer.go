@@ -48,6 +48,7 @@ type step struct {
 	PrependScheme string `json:"prepend_scheme"`
 	AddPrefix     *bool  `json:"add_prefix_space"`
 	Split         *bool  `json:"split"`
+	UseRegex      *bool  `json:"use_regex"`
 }
 
 type pattern struct{ String, Regex string }
@@ -113,8 +114,10 @@ func (t *tokenizer) readModel(text json.RawMessage) error {
 		return t.readWordPiece(said.Vocabulary, said.Unknown, said.Prefix, said.WordRunes)
 	case "Unigram":
 		return t.readUnigram(said.Vocabulary, said.UnknownID, said.ByteFallback)
+	case "BPE":
+		return t.readBPE(text)
 	}
-	return fmt.Errorf("the model %q is not supported; WordPiece and Unigram are", short(said.Type))
+	return fmt.Errorf("the model %q is not supported; WordPiece, Unigram and BPE are", short(said.Type))
 }
 
 // tokens gives the ids of the known tokens of a text, most at most.
@@ -181,11 +184,13 @@ func splits(all []func([]string) []string, s *step, depth int) ([]func([]string)
 		return append(all, splitBert), nil
 	case "WhitespaceSplit":
 		return append(all, splitSpaces), nil
+	case "ByteLevel":
+		return append(all, byteLevel(s)), nil
 	case "Metaspace":
 		split, err := metaspace(s)
 		return append(all, split), err
 	}
-	return nil, fmt.Errorf("the pre_tokenizer %q is not supported; BertPreTokenizer, WhitespaceSplit, Metaspace and Sequence are", short(s.Type))
+	return nil, fmt.Errorf("the pre_tokenizer %q is not supported; BertPreTokenizer, WhitespaceSplit, Metaspace, ByteLevel and Sequence are", short(s.Type))
 }
 
 func splitSpaces(parts []string) (all []string) {

@@ -77,6 +77,9 @@ func TestTextsAreSplitAsTheFileSays(t *testing.T) {
 		"whole":              {`{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":false}`, "Hey friend", []string{"▁Hey▁friend"}},
 		"one after another":  {`{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Metaspace","replacement":"▁","prepend_scheme":"always"}]}`, "a b", []string{"▁a", "▁b"}},
 		"only at the first":  {`{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Metaspace","replacement":"▁","prepend_scheme":"first"}]}`, "a b", []string{"▁a", "b"}},
+		"bytes":              {`{"type":"ByteLevel","add_prefix_space":false}`, "Hi there's 2!!  价\n", []string{"Hi", "Ġthere", "'s", "Ġ2", "!!", "Ġ", "Ġä»·", "Ċ"}},
+		"bytes, whole":       {`{"type":"ByteLevel","add_prefix_space":true,"use_regex":false}`, "a b", []string{"ĠaĠb"}},
+		"bytes of spaces":    {`{"type":"ByteLevel","add_prefix_space":false}`, "a\t\tb  ", []string{"a", "ĉ", "ĉ", "b", "ĠĠ"}},
 		"a mark in the text": {`{"type":"Metaspace","replacement":"▁","prepend_scheme":"always"}`, "▁a▁b", []string{"▁a", "▁b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +150,7 @@ func TestUnigramTakesTheLikeliestTokens(t *testing.T) {
 		"the likeliest":         {vocabulary + "]", "false", "abcdacd", []int32{8, 1, 5}},
 		"unknown ones are out":  {vocabulary + "]", "false", "axxb格价格", []int32{1, 2, 9}},
 		"cheap alternatives":    {`[["<unk>",0],["a",-1],["aa",-3]]`, "false", "aaa", []int32{1, 1, 1}},
-		"bytes of unknown ones": {vocabulary + "," + byteTokens() + "]", "true", "aé", []int32{1, 11 + 0xc3, 11 + 0xa9}},
+		"bytes of unknown ones": {vocabulary + "," + byteRows() + "]", "true", "aé", []int32{1, 11 + 0xc3, 11 + 0xa9}},
 		"not all bytes":         {vocabulary + `,["<0xC3>",-9]]`, "true", "aé", []int32{1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,12 +165,58 @@ func TestUnigramTakesTheLikeliestTokens(t *testing.T) {
 	}
 }
 
-func byteTokens() string {
+func byteRows() string {
 	var all []string
 	for b := range 256 {
 		all = append(all, fmt.Sprintf(`["<0x%02X>",-20]`, b))
 	}
 	return strings.Join(all, ",")
+}
+
+func TestBPEJoinsInTheOrderInWhichItLearned(t *testing.T) {
+	const vocabulary = `"vocab":{"a":0,"b":1,"c":2,"ab":3,"bc":4,"abc":5,"aa":6,"é":7,"?":8`
+	for name, tt := range map[string]struct {
+		model, text string
+		want        []int32
+	}{
+		"the earliest pair first":  {vocabulary + `},"merges":["b c","a b","a bc"]`, "abc", []int32{5}},
+		"and not the leftmost":     {vocabulary + `},"merges":["b c","a b"]`, "abc", []int32{0, 4}},
+		"of the same the leftmost": {vocabulary + `},"merges":[["a","a"]]`, "aaaaa", []int32{6, 6, 0}},
+		"a pair that is gone":      {vocabulary + `},"merges":["a b","b c"]`, "abcbc", []int32{3, 2, 4}},
+		"none":                     {vocabulary + `},"merges":[]`, "ab", []int32{0, 1}},
+		"unknown ones vanish":      {vocabulary + `},"merges":["a b"]`, "axb", []int32{3}},
+		"unknown ones part":        {vocabulary + `},"merges":["a b"],"unk_token":"?"`, "axb", []int32{0, 1}},
+		"a whole token stays":      {vocabulary + `},"merges":["a b"],"ignore_merges":true`, "abc", []int32{5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tok, err := parseTokenizer([]byte(`{"model":{"type":"BPE",` + tt.model + `}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := tok.tokens(tt.text, 100); !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+	for name, model := range map[string]string{
+		"a merge of nothing": vocabulary + `},"merges":["a z"]`, "one word": vocabulary + `},"merges":["ab"]`, "a number": vocabulary + `},"merges":[1]`,
+		"a result that is none": vocabulary + `},"merges":["b a"]`, "a suffix": vocabulary + `},"merges":[],"end_of_word_suffix":"</w>"`, "no such unk": vocabulary + `},"merges":[],"unk_token":"u"`,
+	} {
+		if _, err := parseTokenizer([]byte(`{"model":{"type":"BPE",` + model + `}}`)); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// TestBPEIsQuickOnALongPart cuts a text of one part, as long as a memory may be.
+func TestBPEIsQuickOnALongPart(t *testing.T) {
+	tok, err := parseTokenizer([]byte(`{"model":{"type":"BPE","vocab":{"a":0,"aa":1,"aaaa":2,"aaaaaaaa":3},"merges":["a a","aa aa","aaaa aaaa"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := tok.cut(nil, strings.Repeat("a", 1<<20)); len(ids) != 1<<17 || slices.ContainsFunc(ids, func(id int32) bool { return id != 3 }) {
+		t.Errorf("got %d tokens", len(ids))
+	}
 }
 
 const unigramFile = `{"added_tokens":[{"id":0,"content":"<unk>","special":true}],
@@ -179,6 +228,7 @@ func FuzzTokenizer(f *testing.F) {
 	f.Add([]byte(bertFile), "Lively prices 价格.")
 	f.Add([]byte(unigramFile), "live 价格  x")
 	f.Add([]byte(`{"normalizer":{"type":"Precompiled","precompiled_charsmap":"`+darts("Ａ", "A")+`"},"model":{"type":"Unigram","unk_id":0,"vocab":[["",0],["A",-1]]}}`), "ＡＢ")
+	f.Add([]byte(`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"Ġ":3,"Ġa":4},"merges":["a b",["Ġ","a"]]}}`), "ab a 价")
 	f.Add([]byte(`{"model":{"type":"WordPiece","unk_token":"","vocab":{"":0}}}`), "a")
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
 		tok, err := parseTokenizer(file)

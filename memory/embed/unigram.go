@@ -41,7 +41,7 @@ func (t *tokenizer) readUnigram(vocabulary json.RawMessage, unknown *int32, byte
 		u.worst = min(u.worst, token.score-unknownPenalty)
 	}
 	if byteFallback {
-		u.bytes = u.byteTokens()
+		u.bytes = byteTokens(u.ids)
 	}
 	t.unk, t.cut = u.unk, u.cut
 	return nil
@@ -66,18 +66,6 @@ func (s *scored) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	return json.Unmarshal(pair[1], &s.score)
-}
-
-// byteTokens finds the tokens of single bytes, or nil where one is missing.
-func (u *unigram) byteTokens() (all []int32) {
-	for b := range 256 {
-		id, ok := u.ids[fmt.Sprintf("<0x%02X>", b)]
-		if !ok {
-			return nil
-		}
-		all = append(all, id)
-	}
-	return all
 }
 
 // A way is the best one to a place of a text.
