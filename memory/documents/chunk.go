@@ -171,14 +171,19 @@ func (s *Splitter) emitHeld(emit func(Chunk) bool) bool {
 	return emit(c)
 }
 
-// tail gives the end of a piece that the next one begins with: no part of a word, and
-// no part of what a reader sees as one character.
+// tail gives the end of a piece that the next one begins with. It begins with a word,
+// and no part of one or of what a reader sees as one character.
 func tail(own []rune) []rune {
 	from := max(0, len(own)-OverlapRunes)
-	for from > 0 && from < len(own) && (joins(own[from-1], own[from]) || inWord(own[from-1], own[from])) {
+	for from > 0 && from < len(own) && (joins(own[from-1], own[from]) || inWord(own[from-1], own[from]) || trails(own[from])) {
 		from++
 	}
 	return slices.Clone(own[from:])
+}
+
+// trails reports whether a rune belongs to what is before it: a space, a comma.
+func trails(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsPunct(r) && !unicode.In(r, unicode.Ps, unicode.Pi)
 }
 
 // inWord reports whether two neighbours are of one word of a script with spaces.
