@@ -57,7 +57,7 @@ func Open(spec string, s Settings) (memory.Embedder, error) {
 		}
 		return opened(NewOpenAI(config))
 	}
-	return nil, host.Fail("embed.Open", badSpec("%q names no embedder", short(spec)), nil)
+	return nil, host.Fail("embed.Open", badSpec("%q is no kind of embedder", short(form)), nil)
 }
 
 // opened gives an embedder, or nil with the error: a nil pointer would be none.
@@ -129,8 +129,8 @@ func (c *OpenAIConfig) keyFrom(variable string, getenv func(string) string) *abi
 		c.Key = getenv(variable)
 	}
 	if c.Key == "" {
-		return badSpec("the environment variable that holds the embedder's key is not set: %s", variable).
-			WithHint("set it, or leave out key= where the endpoint needs none")
+		return badSpec("the environment variable that the embedder's option key names is not set"). // and not quoted: it may be a key of capitals
+														WithHint("set it, or leave out key= where the endpoint needs none")
 	}
 	return nil
 }

@@ -18,11 +18,11 @@ import (
 
 // Bounds of requests.
 const (
-	batchDefault = 64               // texts of a request; some endpoints take no more
-	batchMax     = 2048             // what the first endpoint of this form takes
-	batchBytes   = 256 << 10        // of their texts; 16 of the longest memories
-	requestsMax  = 4                // under way at once; more only meet the vendor's limits sooner
-	attemptMax   = 60 * time.Second // of one request; a batch takes a second
+	batchDefault   = 64               // texts of a request; some endpoints take no more
+	batchMax       = 2048             // what the first endpoint of this form takes
+	batchBytes     = 256 << 10        // of their texts; 16 of the longest memories
+	requestsMax    = 4                // under way at once; more only meet the vendor's limits sooner
+	timeoutDefault = 60 * time.Second // of one request; a batch takes a second, on a small machine twenty
 )
 
 // OpenAIConfig says where an endpoint is and what it promises. BaseURL, Model and
@@ -35,9 +35,10 @@ type OpenAIConfig struct {
 	Shorten    bool   // ask for Dimensions; models that have one length refuse to be asked
 	Batch      int    // texts of one request, up to 2048; 64 if 0
 
-	Client *http.Client                                     // carries requests; its redirects are not followed; see Settings
-	Now    func() time.Time                                 // time.Now if nil
-	Sleep  func(ctx context.Context, d time.Duration) error // waits for d or the end of ctx; a timer if nil
+	Timeout time.Duration                                    // of one request from first to last byte; 60 s if 0. All tries together end with the caller's context
+	Client  *http.Client                                     // carries requests; its redirects are not followed; see Settings
+	Now     func() time.Time                                 // time.Now if nil
+	Sleep   func(ctx context.Context, d time.Duration) error // waits for d or the end of ctx; a timer if nil
 }
 
 // String says nothing of the key, so that a printed configuration does not.
@@ -61,6 +62,8 @@ func (c OpenAIConfig) problem() *abi.Problem {
 		return badSpec("the embedder's vectors must have 1 to %d dimensions (got %d)", MaxDimensions, c.Dimensions)
 	case c.Batch < 0 || c.Batch > batchMax:
 		return badSpec("a request to the embedder has 1 to %d texts (got %d)", batchMax, c.Batch)
+	case c.Timeout < 0:
+		return badSpec("the time-out of the embedder is negative (%v)", c.Timeout)
 	case strings.ContainsFunc(c.Key, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return badSpec("the key of the embedder holds a space, a line end or another character that no key has").WithHint("set the variable again")
 	case c.Key != "" && base.Scheme == "http" && !isThisMachine(base.Hostname()):
@@ -93,6 +96,9 @@ func NewOpenAI(c OpenAIConfig) (*OpenAI, error) {
 	}
 	if c.Batch == 0 {
 		c.Batch = batchDefault
+	}
+	if c.Timeout == 0 {
+		c.Timeout = timeoutDefault
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -75,7 +75,7 @@ func (e *OpenAI) body(texts []string, places []int) []byte {
 
 // attempt asks once, and gives n vectors in the order of the texts.
 func (e *OpenAI) attempt(ctx context.Context, body []byte, n int) ([][]float32, *outage) {
-	ctx, cancel := context.WithTimeout(ctx, attemptMax)
+	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.config.BaseURL+"/embeddings", bytes.NewReader(body))
 	if err != nil {

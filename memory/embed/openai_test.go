@@ -291,6 +291,20 @@ func TestWhoGivesUpIsNotTriedFor(t *testing.T) {
 	}
 }
 
+func TestAnEndpointThatSaysNothingIsGivenUp(t *testing.T) {
+	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"data":[`)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+	v, w := newVendor(t, silent, slow, silent, slow), &waits{}
+	_, err := embedder(t, v, w, func(c *OpenAIConfig) { c.Timeout = 20 * time.Millisecond }).Embed(context.Background(), []string{"a"})
+	if err == nil || host.ProblemOf(err).Code != abi.ModelUnavailable || len(w.all) != retriesMax {
+		t.Errorf("got %v after the waits %v", err, w.all)
+	}
+}
+
 func TestTextsBeyondTheBoundsAreRefused(t *testing.T) {
 	v := newVendor(t)
 	e := embedder(t, v, &waits{}, nil)
@@ -323,7 +337,7 @@ func TestSpecsAreReadOrRefusedWithAHint(t *testing.T) {
 		}
 	}
 	for _, spec := range []string{
-		"", "nothing", "none:x", "openai", "openai:", "model2vec:", "model2vec", "openai:ftp://example.com?dimensions=8#m", "openai:https://?dimensions=8#m",
+		"", "nothing", "none:x", "https://ann:secret@example.com", "openai", "openai:", "model2vec:", "model2vec", "openai:ftp://example.com?dimensions=8#m", "openai:https://?dimensions=8#m",
 		"openai:https://example.com#m", "openai:https://example.com?dimensions=8", "openai:https://example.com?dimensions=0#m",
 		"openai:https://example.com?dimensions=9000#m", "openai:https://example.com?dimensions=8&batch=5000#m", "openai:https://example.com?dimensions=x#m",
 		"openai:https://example.com?dimensions=8&dimensions=9#m", "openai:https://example.com?dimensions=8&colour=red#m",
