@@ -3,7 +3,6 @@ package documents
 import (
 	"io"
 	"iter"
-	"slices"
 	"unicode"
 
 	"github.com/sluicehq/sluice/abi"
@@ -57,6 +56,7 @@ type Splitter struct {
 	doc     Document
 	held    *piece   // whole, but what is short may still come to it
 	filling *piece   // of the paragraph that is read
+	spare   *piece   // was given; its room is used again
 	section []string // headings of the section that is read
 	at      int64    // bytes of the source in chunks
 	parents parents
@@ -131,10 +131,15 @@ func (s *Splitter) add(next segment, emit func(Chunk) bool) bool {
 
 // begin begins a piece behind the one that is held.
 func (s *Splitter) begin() *piece {
-	if s.held == nil {
-		return &piece{headings: s.section, first: true}
+	p := s.spare
+	if s.spare = nil; p == nil {
+		p = &piece{}
 	}
-	return &piece{headings: s.section, overlap: tail(s.held.own)}
+	*p = piece{overlap: p.overlap[:0], own: p.own[:0], headings: s.section, first: s.held == nil}
+	if s.held != nil {
+		p.overlap = append(p.overlap, tail(s.held.own)...)
+	}
+	return p
 }
 
 // settle ends the piece that is filled. What is short goes to the piece before, and a
@@ -147,6 +152,7 @@ func (s *Splitter) settle(emit func(Chunk) bool) bool {
 	}
 	if s.held != nil && len(done.own) <= s.held.room() && (done.short() || s.held.first && s.held.short()) {
 		s.held.own = append(s.held.own, done.own...)
+		s.spare = done
 		return true
 	}
 	ok := s.emitHeld(emit)
@@ -160,7 +166,7 @@ func (s *Splitter) emitHeld(emit func(Chunk) bool) bool {
 		return true
 	}
 	done := s.held
-	s.held = nil
+	s.held, s.spare = nil, done
 	own := string(done.own)
 	parent, fresh := s.parents.add(s.at, own)
 	c := Chunk{Overlap: string(done.overlap), Own: own, Start: s.at, Headings: done.headings, Parent: parent}
@@ -171,14 +177,14 @@ func (s *Splitter) emitHeld(emit func(Chunk) bool) bool {
 	return emit(c)
 }
 
-// tail gives the end of a piece that the next one begins with. It begins with a word,
+// tail is the end of a piece that the next one begins with. It begins with a word,
 // and no part of one or of what a reader sees as one character.
 func tail(own []rune) []rune {
 	from := max(0, len(own)-OverlapRunes)
 	for from > 0 && from < len(own) && (joins(own[from-1], own[from]) || inWord(own[from-1], own[from]) || trails(own[from])) {
 		from++
 	}
-	return slices.Clone(own[from:])
+	return own[from:]
 }
 
 // trails reports whether a rune belongs to what is before it: a space, a comma.

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"io"
-	"slices"
 	"unicode"
 )
 
@@ -22,6 +21,7 @@ type segmenter struct {
 	from     *source
 	markdown *markdown // nil for plain text
 	runes    []rune    // read, and not yet given
+	given    []rune    // of the segment that was given last
 	end      ending
 	headings []string // of the section that runes begins
 	atLine   bool     // the next rune is the first of its line
@@ -36,7 +36,7 @@ func newSegmenter(from *source, form Form) *segmenter {
 	return s
 }
 
-// next gives the next segment, or io.EOF. Its runes are the caller's.
+// next gives the next segment, or io.EOF. Its runes are good until the next call.
 func (s *segmenter) next() (segment, error) {
 	for !s.done {
 		if begun, ok := s.section(); ok {
@@ -97,8 +97,9 @@ func (s *segmenter) take(r rune) (cut segment, ok bool) {
 
 // give takes n runes off as a segment.
 func (s *segmenter) give(n int, last bool) segment {
-	cut := segment{runes: slices.Clone(s.runes[:n]), last: last, headings: s.headings}
+	s.given = append(s.given[:0], s.runes[:n]...)
 	s.runes = append(s.runes[:0], s.runes[n:]...)
+	cut := segment{runes: s.given, last: last, headings: s.headings}
 	s.headings = nil
 	return cut
 }
