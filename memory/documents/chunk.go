@@ -31,7 +31,7 @@ type Chunk struct {
 	Overlap  string   // from the piece before; at most OverlapRunes, and "" at the beginning of a section or a parent
 	Own      string   // the piece: those of all chunks together are the document
 	Start    int64    // of Own, in bytes of the source
-	Headings []string // above it, outermost first, each of 120 runes at most
+	Headings []string // above it, outermost first, each cut off at 120 runes
 	Parent   int      // which part of the document it is from, from 1
 }
 
