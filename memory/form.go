@@ -169,7 +169,7 @@ var notAdvice = strings.NewReplacer(
 
 // strongZH finds Chinese words that recommend.
 func strongZH(clause string) (string, bool) {
-	for _, cue := range [...]string{"建议", "推荐", "应该", "应当", "最好", "务必", "必须", "首选", "优先", "值得", "赶紧", "尽快", "不如", "一定要", "我会选", "我会把", "我会先", "我会用", "我的看法是", "我的意见是", "我倾向", "我主张", "千万别", "千万不要", "没必要", "有必要", "得把", "该降", "该涨", "该换", "该上", "该停", "需要把", "需要降", "需要提高", "需要缩短", "要把", "更适合您", "更适合你"} {
+	for _, cue := range [...]string{"建议", "推荐", "应该", "应当", "最好", "务必", "必须", "首选", "优先", "值得", "赶紧", "尽快", "不如", "一定要", "我会选", "我会把", "我会先", "我会用", "我的看法是", "我的意见是", "我倾向", "我主张", "千万别", "千万不要", "没必要", "有必要", "得把", "理应", "应先", "应把", "应尽", "应予", "须先", "才是今晚", "才是最", "照这个来", "请安排", "请执行", "请控制", "请采用", "请改", "请降", "请提高", "请保持", "请停", "该降", "该涨", "该换", "该上", "该停", "需要把", "需要降", "需要提高", "需要缩短", "要把", "更适合您", "更适合你"} {
 		at := strings.Index(clause, cue)
 		if at < 0 || exemptZH(clause[:at], clause[at+len(cue):], cue) {
 			continue
@@ -205,7 +205,7 @@ func exemptZH(before, after, cue string) bool {
 
 // weakZH finds Chinese words that propose.
 func weakZH(clause string) (string, bool) {
-	for _, cue := range [...]string{"考虑", "不妨", "试试", "试一下", "尝试", "要不要", "要不", "何不", "供您参考", "供参考", "可参考", "可以参考", "作为参考", "或许可以", "也许可以", "也可以", "可以先", "可以把", "可以将", "可以降", "可以涨", "可以换", "可以用", "可以选", "可以缩短", "可以提高", "可以延长", "可以加", "可以减", "可以改", "可以在", "可以从", "您可以", "你可以", "比较合适", "更合适", "会更好", "更好的选择", "怎么样"} {
+	for _, cue := range [...]string{"考虑", "不妨", "试试", "试一下", "尝试", "要不要", "要不", "何不", "供您参考", "供参考", "可参考", "可以参考", "作为参考", "或许可以", "也许可以", "也可以", "可以先", "可以把", "可以将", "可以降", "可以涨", "可以换", "可以用", "可以选", "可以缩短", "可以提高", "可以延长", "可以加", "可以减", "可以改", "可以在", "可以从", "您可以", "你可以", "比较合适", "更合适", "会更好", "会好一些", "会好些", "比较好", "更划算", "更稳妥", "是一个备选", "可能是备选", "作为备选", "有没有想过", "值得一试", "更好的选择", "怎么样"} {
 		at := strings.Index(clause, cue)
 		if at < 0 || exemptZH(clause[:at], clause[at+len(cue):], cue) || containsAny(clause[at:], "考虑到", "考虑过", "试试过", "尝试过", "尝试了") || containsAny(clause, "可以看到", "可以看出", "可以查到", "可以查看") {
 			continue
@@ -219,7 +219,13 @@ func weakZH(clause string) (string, bool) {
 // of lives that were has words of the past in it.
 func imperativeZH(clause string) (string, bool) {
 	rest := clause
-	for _, lead := range [...]string{"结论：", "结论:", "方案：", "方案:", "答案：", "那就", "所以", "因此", "请您", "请", "直接", "现在", "立即", "马上", "接下来", "就", "先", "再", "下一场", "今晚", "明天", "这场", "本场", "开场", "下次"} {
+	if startsAny(rest, "别再", "不要再", "不用再", "别用", "取消它", "去掉它", "停掉", "放弃它", "保留它") {
+		return rest[:len("别再")], true
+	}
+	if asked, ok := strings.CutPrefix(rest, "请"); ok && !startsAny(asked, "您决定", "您确认", "您定", "您告", "您选", "你决定", "确认", "告诉", "告知", "补充", "提供", "查看", "说明", "问", "稍", "注意", "参阅", "见", "以", "核实", "回复", "选择") {
+		return "请…", true
+	}
+	for _, lead := range [...]string{"结论：", "结论:", "方案：", "方案:", "答案：", "那就", "所以", "因此", "直接", "现在", "立即", "马上", "接下来", "就", "先", "再", "下一场", "今晚", "明天", "这场", "本场", "开场", "下次"} {
 		rest = strings.TrimPrefix(rest, lead)
 	}
 	if startsAny(rest, "把", "将") && !tellsOfLives(rest) && containsAny(rest, "到", "成", "为", "提高", "降低", "缩短", "延长", "下调", "上调", "换", "放", "停", "去掉", "加上") {
@@ -228,7 +234,7 @@ func imperativeZH(clause string) (string, bool) {
 	if tellsOfLives(rest) || containsAny(rest, "后", "率", "的", "两场", "三场", "几场", "为", "是", "次", "过", "时", "均", "有", "占", "您决定", "由您", "告诉我", "补充", "提供", "确认", "查看", "：", ":", "?", "？", "低于", "高于") {
 		return "", false
 	}
-	for _, verb := range [...]string{"降价", "涨价", "提价", "降到", "涨到", "选", "用", "换", "讲", "缩短", "延长", "减少", "增加", "停用", "停播", "下架", "上架", "主推", "主打", "保持", "避免", "不要", "别", "改用", "改成", "调到", "上", "推", "发", "加", "砍"} {
+	for _, verb := range [...]string{"降价", "涨价", "提价", "降到", "涨到", "选", "用", "换", "讲", "缩短", "延长", "减少", "增加", "停用", "停播", "下架", "上架", "主推", "主打", "保持", "避免", "不要", "别", "改用", "改成", "调到", "上", "推", "发", "加", "砍", "取消", "去掉", "安排", "补货", "提前", "推迟", "加播", "放弃", "坚持", "执行", "照"} {
 		if strings.HasPrefix(rest, verb) && utf8.RuneCountInString(rest) > utf8.RuneCountInString(verb)+1 && !startsAny(rest, "用户", "上周", "上月", "上一", "上述", "上次", "推荐", "推流", "发货", "发现", "加购", "选品", "讲解", "上播", "下播", "换货", "用时", "发生", "上面", "以上", "别人", "上新") {
 			return verb + "…", true
 		}
@@ -249,7 +255,7 @@ func tellsOfLives(clause string) bool {
 // strongEN finds English words that recommend.
 func strongEN(clause string) (string, bool) {
 	for _, cue := range [...]string{"recommend", "recommends", "recommended", "recommendation", "recommending", "i suggest", "we suggest", "i'd suggest", "would suggest", "my suggestion", "suggest you", "suggest that you", "suggestion", "suggested", "advise", "advice", "i'd advise", "my advice", "should", "shouldn't", "ought to", "had better", "you'd better",
-		"you must", "must", "you need to", "we need to", "you have to", "best to", "best option", "best choice", "best bet", "best move", "go with", "go for", "opt for", "stick with", "stick to", "better to", "better off", "right move", "right choice", "right price", "make sure", "be sure to", "i would", "i'd", "let's", "worth doing", "worth lowering", "worth raising", "no need to", "it is time to", "it's time to", "definitely", "my pick", "the way to go", "the answer is to"} {
+		"you must", "must", "you need to", "we need to", "you have to", "best to", "best option", "best choice", "best bet", "best move", "go with", "go for", "opt for", "stick with", "stick to", "better to", "better off", "right move", "right choice", "right price", "make sure", "be sure to", "i would", "i'd", "let's", "worth doing", "worth lowering", "worth raising", "no need to", "it is time to", "it's time to", "deserves", "deserve", "thing to do is", "smart move", "smart choice", "wise to", "wiser to", "pays to", "time to", "so do that", "do that", "definitely", "my pick", "the way to go", "the answer is to"} {
 		at := wordAt(clause, cue)
 		if at < 0 || exemptEN(clause[:at], clause[at+len(cue):], cue) {
 			continue
@@ -275,12 +281,12 @@ func exemptEN(before, after, cue string) bool {
 	if hasWord(before, "last time", "earlier", "previously", "last week", "last month", "last live", "in the past", "at the time", "yesterday", "used to", "was", "were", "had been") || hasWord(after, "last time", "earlier", "previously", "last week", "yesterday", "by the brand", "by the platform") {
 		return true
 	}
-	if hasWord(before, "you said", "you told", "you wrote", "you noted", "you asked", "said", "told", "wrote", "says", "asks", "asked", "mentioned", "rule", "rules", "policy", "platform", "platform's", "law", "requires", "constraint", "constraints", "brand", "brand's", "supplier", "viewers", "viewer", "customers", "customer", "fans", "contract", "your") {
+	if hasWord(before, "you said", "you told", "you wrote", "you noted", "you asked", "said", "told", "wrote", "says", "asks", "asked", "mentioned", "rule", "rules", "policy", "platform", "platform's", "law", "requires", "constraint", "constraints", "brand", "brand's", "supplier", "viewers", "viewer", "customers", "customer", "fans", "contract") {
 		return true
 	}
 	switch cue {
 	case "recommended", "suggested", "recommendation", "suggestion", "advice":
-		return hasWord(before, "rejected", "adopted", "accepted", "followed", "against", "ignored", "refused") || hasWord(after, "was", "were", "adopted", "rejected", "count") && !hasWord(before, "is", "my", "the")
+		return strings.HasSuffix(before, "your ") || hasWord(before, "rejected", "adopted", "accepted", "followed", "against", "ignored", "refused") || hasWord(after, "was", "were", "adopted", "rejected", "count") && !hasWord(before, "is", "my", "the")
 	case "i would", "i'd":
 		return hasWord(after, "need", "like to know", "not", "be able", "have to", "require") && !hasWord(after, "not lower", "not raise", "not go")
 	case "definitely":
@@ -291,7 +297,7 @@ func exemptEN(before, after, cue string) bool {
 
 // weakEN finds English words that propose.
 func weakEN(clause string) (string, bool) {
-	for _, cue := range [...]string{"consider", "considering", "you could", "you might", "you may want", "you can try", "might be worth", "may be worth", "worth a try", "worth trying", "worth testing", "worth considering", "how about", "what about", "why not", "perhaps try", "maybe try", "try", "one option", "an option", "another option", "could try", "we could", "it could help", "may help", "might help", "for reference", "feel free to", "would be better", "might be better", "might work", "could work", "would work", "might want to"} {
+	for _, cue := range [...]string{"consider", "considering", "you could", "you might", "you may want", "you can try", "might be worth", "may be worth", "worth a try", "worth trying", "worth testing", "worth considering", "how about", "what about", "why not", "perhaps try", "maybe try", "try", "one option", "an option", "another option", "could try", "we could", "it could help", "may help", "might help", "for reference", "feel free to", "would be better", "might be better", "might work", "could work", "would work", "might want to", "have you thought", "have you considered", "could be an", "might be an", "may be an", "an alternative", "alternatively", "could tell", "if you want"} {
 		at := wordAt(clause, cue)
 		if at < 0 || exemptEN(clause[:at], clause[at+len(cue):], cue) || (cue == "consider" || cue == "considering" || cue == "try") && hasWord(clause[:at], "did", "didn't", "does", "first", "second", "every", "each") || cue == "considering" && !hasWord(clause[:at], "worth", "be") {
 			continue
@@ -305,19 +311,22 @@ func weakEN(clause string) (string, bool) {
 // with a verb and goes on as an order does.
 func imperativeEN(clause string) (string, bool) {
 	words := strings.Fields(strings.Trim(clause, `"“”'`))
+	if len(words) > 1 && (words[0] == "please" && !slices.Contains([]string{"confirm", "tell", "let", "decide", "say", "note", "see", "provide", "check", "specify", "choose"}, words[1]) || words[0] == "never" && !hasWord(clause, "was", "were", "is", "had")) {
+		return words[0] + " …", true
+	}
 	for len(words) > 0 && slices.Contains([]string{"then", "so", "please", "just", "first", "next", "instead", "therefore", "and", "or", "simply", "tonight", "conclusion:", "answer:", "now", "also", "don't", "do", "not"}, words[0]) {
 		words = words[1:]
 	}
 	if len(words) < 2 {
 		return "", false
 	}
-	verbs := []string{"lower", "raise", "set", "cut", "drop", "increase", "reduce", "use", "start", "open", "switch", "push", "choose", "pick", "keep", "move", "put", "add", "remove", "run", "launch", "schedule", "avoid", "skip", "stop", "offer", "give", "go", "shorten", "extend", "change", "price", "discount", "bundle", "replace", "focus", "test", "hold", "delay", "sell", "pin", "restock", "lead", "begin", "end", "swap", "promote", "feature"}
-	follow := []string{"the", "a", "an", "your", "it", "them", "this", "that", "to", "with", "down", "up", "back", "at", "for", "on", "by", "all", "more", "fewer", "less", "sku", "product", "prices", "price", "coupons", "from", "only", "both", "off", "ahead", "now", "giving", "using", "discounts"}
+	verbs := []string{"lower", "raise", "set", "cut", "drop", "increase", "reduce", "use", "start", "open", "switch", "push", "choose", "pick", "keep", "move", "put", "add", "remove", "run", "launch", "schedule", "avoid", "skip", "stop", "offer", "give", "go", "shorten", "extend", "change", "price", "discount", "bundle", "replace", "focus", "test", "hold", "delay", "sell", "pin", "restock", "deal", "send", "cancel", "wait", "plan", "lead", "begin", "end", "swap", "promote", "feature"}
+	follow := []string{"the", "a", "an", "your", "it", "them", "this", "that", "to", "with", "down", "up", "back", "at", "for", "on", "by", "all", "more", "fewer", "less", "sku", "product", "prices", "price", "coupons", "from", "only", "both", "off", "ahead", "each", "every", "now", "giving", "using", "discounts"}
 	if !slices.Contains(verbs, words[0]) {
 		return "", false
 	}
 	next := strings.Trim(words[1], `.:"`)
-	if slices.Contains(follow, next) && !strings.HasSuffix(words[1], ":") || next != "" && isDigit(next[0]) && words[0] != "end" && len(words) < 5 {
+	if slices.Contains(follow, next) && !strings.HasSuffix(words[1], ":") || next != "" && isDigit(next[0]) && words[0] != "end" && !hasWord(clause, "was", "were", "had", "fell", "rose", "has", "are", "is", "%") {
 		return words[0] + " …", true
 	}
 	return "", false

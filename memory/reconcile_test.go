@@ -2,6 +2,7 @@ package memory
 
 import (
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -98,5 +99,21 @@ func TestQuestionsAreAskedOnceUntilAnswered(t *testing.T) {
 	}
 	if _, err := Resolve(DefaultReconcile(), resolved.Question, said, r.Gaps, Answer{Resolution: Kept, At: noon}); err == nil {
 		t.Error("it can be answered twice")
+	}
+}
+
+// A user of years has thousands of each; it must not take what everything against
+// everything would.
+func BenchmarkReconcile(b *testing.B) {
+	var said, seen []Node
+	var gaps []Gap
+	for i := range 4096 {
+		topic := "topic." + strconv.Itoa(i%1000)
+		said = append(said, told(ID("m"+strconv.Itoa(i)), Preference, Between(topic, 10, 10, "min")))
+		seen = append(seen, lived(ID("h"+strconv.Itoa(i)), "s"+strconv.Itoa(i), i%29, Between(topic, float64(i%20), float64(i%20), "min")))
+		gaps = append(gaps, Gap{ID: strconv.Itoa(i), Tenant: "acme", User: "mia", Memory: ID("m" + strconv.Itoa(i)), Session: "s0"})
+	}
+	for b.Loop() {
+		Reconcile(DefaultReconcile(), said, seen, gaps, noon)
 	}
 }

@@ -96,8 +96,11 @@ type Replayed struct {
 // they were attributed (of the same time by id). A trace that is given twice counts once.
 // A domain without an attributed trace has no score: it is the initial one.
 func Replay(initial float64, traces []Trace) Replayed {
-	traces = slices.Clone(traces)
-	slices.SortStableFunc(traces, func(a, b Trace) int {
+	order := make([]*Trace, len(traces))
+	for i := range traces {
+		order[i] = &traces[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Trace) int {
 		return cmp.Or(a.Attributed.Compare(b.Attributed), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 	})
 	type name struct {
@@ -105,7 +108,7 @@ func Replay(initial float64, traces []Trace) Replayed {
 		id     string
 	}
 	r, done := Replayed{Scores: map[TrustKey]float64{}}, map[name]bool{}
-	for _, t := range traces {
+	for _, t := range order {
 		if t.Attributed.IsZero() || done[name{t.Tenant, t.ID}] {
 			continue
 		}
