@@ -44,6 +44,11 @@ func Subjects() []Subject {
 	}
 }
 
+// names reports whether a clause names one of the subjects.
+func names(low string, subjects []Subject) bool {
+	return slices.ContainsFunc(subjects, func(s Subject) bool { return s.namedIn(low) })
+}
+
 func (s Subject) namedIn(low string) bool {
 	return slices.ContainsFunc(s.Names, func(name string) bool { return namedIn(low, name) })
 }
@@ -55,9 +60,39 @@ func namedIn(low, name string) bool {
 	return strings.Contains(low, name)
 }
 
-// claimIn reads what a declaration claims: the range or the words of the first of
-// its subjects that has any. Without one the text is remembered and not compared. The subject is the first that is
-// named, or that of the claim.
+// claimOfWords reads what a declaration claims. Where something in it is denied, each
+// clause is read alone: "no coupons, use raffles" does not exclude raffles. A clause
+// that denies one thing for another claims nothing. The subject is that of the claim,
+// or the first that is named.
+func claimOfWords(low string, subjects []Subject) (*Claim, Subject) {
+	if !denies(low) {
+		return claimIn(low, false, subjects)
+	}
+	var named Subject
+	for _, c := range clauses(low) {
+		clause := low[c.start:c.end]
+		claim, subject := claimIn(clause, denies(clause), subjects)
+		if claim != nil && !prefers(clause) {
+			return claim, subject
+		}
+		if named.Topic == "" {
+			named = subject
+		}
+	}
+	claim, subject := claimIn(low, true, subjects)
+	if claim != nil && claim.Low != nil && !claim.Not { // a limit, whose subject is another clause's
+		return claim, subject
+	}
+	return nil, named
+}
+
+// prefers reports whether a clause names one thing in the place of another.
+func prefers(low string) bool {
+	return containsAny(low, "改用", "换成", "改成", "而是", "只用", "代替") || hasWord(low, "instead", "rather", "but", "only", "except")
+}
+
+// claimIn reads the range or the words of the first subject that has any. Without one the
+// text is remembered and not compared.
 func claimIn(low string, negated bool, subjects []Subject) (*Claim, Subject) {
 	var named Subject
 	for _, s := range subjects {
@@ -113,9 +148,11 @@ func (s Subject) rangeIn(low string, negated bool) (Claim, bool) {
 			if i+1 < len(found) && joinsRange(low[n.end:found[i+1].start]) {
 				high = found[i+1]
 			}
-			name, _ := unitAt(low[high.end:])
+			name, end := unitAt(low[high.end:])
 			if bare && s.Bare && name == "" && standsAlone(low, n.start, high.end) || !bare && unitOf(name).measure == s.Measure {
-				return s.bounded(low, n, high, name, negated), true
+				c := s.bounded(n, high, limitOf(low[:n.start], low[high.end+end:]), name)
+				c.Not = negated && !isLimit(c)
+				return c, true
 			}
 		}
 	}
@@ -148,16 +185,14 @@ func joinsRange(between string) bool {
 	return false
 }
 
-func (s Subject) bounded(low string, n, high numeral, unit string, negated bool) Claim {
-	switch limitOf(low[:n.start], low[high.end:]) {
+func (s Subject) bounded(n, high numeral, is limit, unit string) Claim {
+	switch is {
 	case least:
 		return AtLeast(s.Topic, n.value, unit)
 	case most:
 		return AtMost(s.Topic, high.value, unit)
 	}
-	c := Between(s.Topic, min(n.value, high.value), max(n.value, high.value), unit)
-	c.Not = negated
-	return c
+	return Between(s.Topic, min(n.value, high.value), max(n.value, high.value), unit)
 }
 
 // A limit says that a number is the end of a range that is open.
@@ -178,10 +213,14 @@ func limitOf(before, after string) limit {
 		return limitWhere(negated, least, most)
 	case containsAny(before, "超过", "高于", "多于", "大于", "超出") || hasWord(before, "above", "over", "more than", "higher than", "longer than", "exceed", "beyond"):
 		return limitWhere(negated, most, least)
-	case containsAny(before, "至少", "最少", "起码", "最低", "底价") || hasWord(before, "at least", "minimum", "min") || startsAny(after, "以上", "起", " or more", " and up", " minimum"):
+	case containsAny(before, "至少", "最少", "起码", "最低", "底价") || hasWord(before, "at least", "minimum", "min") :
 		return least
-	case containsAny(before, "最多", "至多", "最高", "最长", "顶多") || hasWord(before, "at most", "maximum", "max", "up to") || startsAny(after, "以内", "以下", "之内", "封顶", " or less", " tops", " maximum"):
+	case containsAny(before, "最多", "至多", "最高", "最长", "顶多") || hasWord(before, "at most", "maximum", "max", "up to") :
 		return most
+	case startsAny(after, "以上", "起", "or more", "and up", "minimum"):
+		return limitWhere(negated, most, least)
+	case startsAny(after, "以内", "以下", "之内", "封顶", "or less", "tops", "maximum"):
+		return limitWhere(negated, least, most)
 	}
 	return noLimit
 }

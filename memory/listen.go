@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/host"
 )
@@ -42,7 +43,7 @@ func Listen(m Message) []Node {
 		if !declarable(s) {
 			continue
 		}
-		for _, d := range declarations(s) {
+		for _, d := range declarations(s, subjects) {
 			if len(heard) == MaxDeclarations {
 				return heard
 			}
@@ -64,7 +65,7 @@ func cutBytes(text string, most int) string {
 
 // declared makes the node of a declaration.
 func (m Message) declared(text, low string, kind Kind, subjects []Subject) Node {
-	claim, subject := claimIn(low, denies(low), subjects)
+	claim, subject := claimOfWords(low, subjects)
 	return Node{Tenant: m.Tenant, User: m.User, Text: text, Layer: Declared, Kind: kind, Entity: entityIn(low), Domain: subject.Domain,
 		Scene: sceneIn(low), Claim: claim, Source: Source{Session: m.Session, Live: m.Live, Input: m.Input},
 		At: m.At, Valid: Span{From: m.At}, Known: Span{From: m.At}, Freshness: Slow, Trust: DeclaredTrust, Status: Active}
@@ -110,31 +111,40 @@ func firstAt(low string, chinese, english []string) int {
 
 // othersSpeak reports whether a sentence gives somebody else's words or wishes.
 func othersSpeak(low string) bool {
-	for _, who := range [...]string{"他们", "她们", "他", "她", "老板", "粉丝", "观众", "客户", "顾客", "买家", "同事", "运营", "别人", "有人", "人家", "对手", "竞品", "平台", "主管", "品牌方", "商家", "大家", "老公", "老婆", "朋友"} {
-		for _, does := range [...]string{"说", "觉得", "喜欢", "不喜欢", "要求", "认为", "希望", "讲", "告诉", "想", "让我", "建议", "都说", "写", "反馈", "习惯", "爱", "不要", "老说", "也喜欢", "总说", "规定"} {
-			if strings.Contains(low, who+does) {
-				return true
-			}
-		}
-	}
-	for _, who := range [...]string{"他", "她", "他们"} {
-		for _, does := range [...]string{"每次", "总", "从来", "都", "一直"} {
-			if strings.Contains(low, who+does) {
-				return true
-			}
+	plain := notPeople.Replace(low)
+	for _, who := range [...]string{"他", "她", "老板", "粉丝", "观众", "客户", "顾客", "买家", "同事", "运营", "别人", "有人", "人家", "对手", "竞品", "平台", "主管", "品牌方", "商家", "大家", "老公", "老婆", "朋友", "妈", "爸", "孩子", "助理"} {
+		if at := strings.Index(plain, who); at >= 0 && speaksSoon(plain[at+len(who):]) {
+			return true
 		}
 	}
 	if containsAny(low, "据说", "听说", "网上说", "书上说", "文章说", "有句话", "写着", "写道", "上写", "网页", "页面上", "文档里", "文件里", "邮件里", "消息里", "弹幕") {
 		return true
 	}
-	for _, who := range [...]string{"he", "she", "they", "boss", "manager", "viewers", "viewer", "customers", "customer", "fans", "someone", "somebody", "people", "everyone", "everybody", "competitor", "competitors", "colleague", "colleagues", "client", "clients", "brand", "platform", "wife", "husband", "friend", "article", "page", "document"} {
-		for _, does := range [...]string{"say", "says", "said", "like", "likes", "want", "wants", "wanted", "think", "thinks", "thought", "prefer", "prefers", "told", "tells", "claim", "claims", "wrote", "hate", "hates", "love", "loves", "always", "never"} {
+	for _, who := range [...]string{"he", "she", "they", "boss", "manager", "viewers", "viewer", "customers", "customer", "fans", "someone", "somebody", "people", "everyone", "everybody", "competitor", "competitors", "colleague", "colleagues", "client", "clients", "brand", "platform", "wife", "husband", "friend", "friends", "mother", "father", "assistant", "article", "page", "document"} {
+		for _, does := range [...]string{"say", "says", "said", "like", "likes", "want", "wants", "wanted", "think", "thinks", "thought", "prefer", "prefers", "told", "tells", "claim", "claims", "wrote", "hate", "hates", "love", "loves", "always", "never", "really like", "usually"} {
 			if wordAt(low, who+" "+does) >= 0 {
 				return true
 			}
 		}
 	}
 	return hasWord(low, "according to", "i heard", "i read", "rumour has it")
+}
+
+// notPeople takes out words that hold the name of somebody and name nobody.
+var notPeople = strings.NewReplacer("其他", "", "吉他", "", "维他", "", "平台规则", "规则")
+
+// speaksSoon reports whether a Chinese verb of speech, wish or habit begins within
+// the next four characters of a clause.
+func speaksSoon(rest string) bool {
+	rest, _, _ = strings.Cut(strings.ReplaceAll(rest, "，", ","), ",")
+	for range 5 {
+		if startsAny(rest, "说", "觉得", "喜欢", "要求", "认为", "希望", "告诉", "想", "让我", "建议", "反馈", "习惯", "不要", "规定", "每次", "从来", "总是") {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(rest)
+		rest = rest[size:]
+	}
+	return false
 }
 
 // forNow reports whether a sentence is about the moment: an order, and no memory.
@@ -167,7 +177,7 @@ type declaration struct {
 // declarations parts a sentence into what it declares: a clause that declares
 // something, with those after it that declare nothing of their own. A rule with a condition is
 // one.
-func declarations(s sentence) []declaration {
+func declarations(s sentence, subjects []Subject) []declaration {
 	var found []declaration
 	lasting, lead := false, -1
 	parts := clauses(s.low)
@@ -178,7 +188,7 @@ func declarations(s sentence) []declaration {
 			continue
 		}
 		lasting = lasting || stands(clause)
-		kind, ok := kindOf(clause, lasting && len(found) > 0)
+		kind, ok := kindOf(clause, lasting && len(found) > 0, subjects)
 		if !ok && lead >= 0 && !tooShort(clause) && !complains(clause) && !supposes(clause) {
 			kind, ok = Preference, true
 		}
@@ -188,7 +198,7 @@ func declarations(s sentence) []declaration {
 			switch {
 			case lead >= 0:
 				c.start = lead
-			case len(found) == 0 && i > 0 && !names(clause): // "回答简短一点，以后都用表格" is about what was said before it
+			case len(found) == 0 && i > 0 && !names(clause, subjects): // "回答简短一点，以后都用表格" is about what was said before it
 				c.start = parts[i-1].start
 			}
 			found, lead = append(found, c), -1
@@ -219,11 +229,6 @@ func isLead(clause string) bool {
 		"from now on", "going forward", "in future", "in the future", "from today", "remember", "please remember", "keep in mind", "as a rule", "henceforth"}, clause)
 }
 
-// names reports whether a clause says what it is about.
-func names(low string) bool {
-	return slices.ContainsFunc(Subjects(), func(s Subject) bool { return s.namedIn(low) })
-}
-
 // clauses parts a sentence at commas that do not stand in a number.
 func clauses(low string) []declaration {
 	var parts []declaration
@@ -244,11 +249,11 @@ func trimClause(low string, start, end int) declaration {
 
 // kindOf tells what kind of declaration a clause is, if it is one. In a sentence
 // that was begun as a standing order, a clause that forbids or sets a limit continues it.
-func kindOf(low string, continues bool) (Kind, bool) {
+func kindOf(low string, continues bool, subjects []Subject) (Kind, bool) {
 	switch {
 	case tooShort(low) || complains(low):
 		return "", false
-	case forbids(low) || requires(low) || limitsPrice(low):
+	case forbids(low) || requires(low) || limits(low) && names(low, subjects):
 		return Constraint, true
 	case likes(low):
 		return Preference, true
@@ -306,13 +311,9 @@ func requires(low string) bool {
 		hasWord(low, "must", "have to always", "make sure", "at all times", "is mandatory", "are mandatory") && !startsWord(low, "i must", "we must have", "it must be", "there must")
 }
 
-func limitsPrice(low string) bool {
-	found := numerals(low)
-	if len(found) == 0 || !containsAny(low, "不低于", "不超过", "不高于", "不少于", "至少", "最多", "底价", "最低", "起码", "顶多", "以内") &&
-		!hasWord(low, "at least", "at most", "no more than", "no less than", "not below", "not above", "minimum", "maximum", "not exceed") {
-		return false
-	}
-	return names(low)
+func limits(low string) bool {
+	return len(numerals(low)) > 0 && (containsAny(low, "不低于", "不超过", "不高于", "不少于", "至少", "最多", "底价", "最低", "起码", "顶多", "以内") ||
+		hasWord(low, "at least", "at most", "no more than", "no less than", "not below", "not above", "minimum", "maximum", "not exceed"))
 }
 
 func likes(low string) bool {
