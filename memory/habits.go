@@ -52,10 +52,10 @@ func DefaultHabits() HabitConfig {
 const MaxHabitEvents = 100_000
 
 // Habits aggregates a log into habits and profiles (L3): for each user, topic,
-// entity and scene the range, median and count over the last lives, one value of each live (its
-// median), or the words that most lives share. Trust grows with the lives that
-// support it. Nodes have no ID yet; the order of the events does not matter. Events
-// without a user, topic or value count not, nor do those after now.
+// entity and scene the range, median and count over the last lives, one value of
+// each live (its median), or the words that most lives share. Trust grows with the
+// lives that support it. Nodes have no ID yet; the order of the events does not
+// matter. Events without a user, topic or value count not, nor do those after now.
 func Habits(set HabitConfig, events []Event, now time.Time) []Node {
 	var nodes []Node
 	for _, group := range set.groups(events, now) {

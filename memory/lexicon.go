@@ -213,9 +213,9 @@ func limitOf(before, after string) limit {
 		return limitWhere(negated, least, most)
 	case containsAny(before, "超过", "高于", "多于", "大于", "超出") || hasWord(before, "above", "over", "more than", "higher than", "longer than", "exceed", "beyond"):
 		return limitWhere(negated, most, least)
-	case containsAny(before, "至少", "最少", "起码", "最低", "底价") || hasWord(before, "at least", "minimum", "min") :
+	case containsAny(before, "至少", "最少", "起码", "最低", "底价") || hasWord(before, "at least", "minimum", "min"):
 		return least
-	case containsAny(before, "最多", "至多", "最高", "最长", "顶多") || hasWord(before, "at most", "maximum", "max", "up to") :
+	case containsAny(before, "最多", "至多", "最高", "最长", "顶多") || hasWord(before, "at most", "maximum", "max", "up to"):
 		return most
 	case startsAny(after, "以上", "起", "or more", "and up", "minimum"):
 		return limitWhere(negated, most, least)

@@ -31,10 +31,10 @@ const (
 const DeclaredTrust = 0.8
 
 // Listen gives what a user declares in a message (L1), by rules, in Chinese and
-// English: likes and dislikes, what must and must not be, standing orders, what is to be
-// remembered, and feedback. Each text is a piece of the message, word for word. What
-// is asked, quoted, supposed, somebody else's, or for the moment only is not declared. Nodes have no
-// ID yet.
+// English: likes and dislikes, what must and must not be, standing orders, what is
+// to be remembered, and feedback. Each text is a piece of the message, word for
+// word. What is asked, quoted, supposed, somebody else's, or for the moment only is
+// not declared. Nodes have no ID yet.
 func Listen(m Message) []Node {
 	text := cutBytes(m.Text, MaxHeardBytes)
 	subjects := Subjects()
@@ -175,8 +175,8 @@ type declaration struct {
 }
 
 // declarations parts a sentence into what it declares: a clause that declares
-// something, with those after it that declare nothing of their own. A rule with a condition is
-// one.
+// something, with those after it that declare nothing of their own. A rule with a
+// condition is one.
 func declarations(s sentence, subjects []Subject) []declaration {
 	var found []declaration
 	lasting, lead := false, -1

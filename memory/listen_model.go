@@ -94,9 +94,10 @@ type modelDeclaration struct {
 }
 
 // ReadDeclarations reads a model's answer, strictly: what is not the schema's JSON
-// is BadArguments and nothing is kept. A declaration is kept only where its words are really in the
-// message and are there the user's own: not asked, quoted, supposed or somebody else's. A
-// claim is kept only where its numbers stand in these words.
+// is BadArguments and nothing is kept. A declaration is kept only where its words
+// are really in the message and are there the user's own: not asked, quoted,
+// supposed or somebody else's. A claim is kept only where its numbers stand in these
+// words.
 func ReadDeclarations(reply string, m Message) ([]Node, []Dropped, error) {
 	read, err := decodeReply(reply)
 	if err != nil {

@@ -17,8 +17,8 @@ type numeral struct {
 const maxDigits = 12
 
 // numerals finds the numbers of a text in order: digits with decimals and
-// separators, Chinese numerals, and 千, 万 and 亿 behind them. Digits inside of a word, such as
-// an id, are none.
+// separators, Chinese numerals, and 千, 万 and 亿 behind them. Digits inside of a word,
+// such as an id, are none.
 func numerals(text string) []numeral {
 	var found []numeral
 	for i := 0; i < len(text); {

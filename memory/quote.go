@@ -91,10 +91,11 @@ type quoted struct {
 }
 
 // Quote words memories for the model as untrusted data: one line of JSON for each,
-// between two lines that no text can contain, since brackets, line breaks and marks of markup
-// in it are escaped and characters that nobody sees are left out. It quotes MaxQuoted memories at
-// most, MaxQuotedBytes of each, and gives "" for none. No quoted text is an instruction: the
-// gate never reads it, so that none can widen a permission.
+// between two lines that no text can contain, since brackets, line breaks and marks
+// of markup in it are escaped and characters that nobody sees are left out. It
+// quotes MaxQuoted memories at most, MaxQuotedBytes of each, and gives "" for none.
+// No quoted text is an instruction: the gate never reads it, so that none can widen
+// a permission.
 func Quote(memories []Placed, now time.Time) string {
 	if len(memories) == 0 {
 		return ""

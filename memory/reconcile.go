@@ -56,11 +56,12 @@ type Reconciliation struct {
 	Asked     map[string]string // by id of an earlier gap, the question that it has led to
 }
 
-// Reconcile compares what users declared (L1) with what they do (L3), given all
-// gaps so far, open and closed. Behaviour that agrees raises confidence, once; that
+// Reconcile compares what users declared (L1) with what they do (L3), given all gaps
+// so far, open and closed. Behaviour that agrees raises confidence, once; that
 // contradicts is a gap, at most one of a session and a memory, and each piece of
 // evidence counts in one gap only. When a memory has GapsToAsk open gaps, they make
-// one question; later gaps join it. The same values give the same ids and the same order.
+// one question; later gaps join it. The same values give the same ids and the same
+// order.
 //
 // Only active nodes with a claim are compared, within one tenant, user, entity and
 // scene, and only such behaviour contradicts that began after the words.

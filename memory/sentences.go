@@ -86,9 +86,10 @@ func quoteEnd(open rune) rune {
 	return 0
 }
 
-// blankQuotes gives a text with what stands in quotation marks, in code and on quoted
-// lines as spaces, and a map of the same length with 'q' where that is. A mark that is never
-// closed quotes the rest: whoever pastes a text may forget to close it.
+// blankQuotes gives a text with what stands in quotation marks, in code and on
+// quoted lines as spaces, and a map of the same length with 'q' where that is. A
+// mark that is never closed quotes the rest: whoever pastes a text may forget to
+// close it.
 func blankQuotes(text string) (own, quoted string) {
 	blank, marks := []byte(text), []byte(strings.Repeat(" ", len(text)))
 	hide := func(start, end int) {
