@@ -14,7 +14,7 @@ var notAdviceEN = strings.NewReplacer(
 // strongEN finds English words that recommend.
 func strongEN(clause string) (string, bool) {
 	for _, cue := range [...]string{"recommend", "recommends", "recommended", "recommendation", "recommending", "i suggest", "we suggest", "i'd suggest", "would suggest", "my suggestion", "suggest you", "suggest that you", "suggestion", "suggested", "advise", "advice", "i'd advise", "my advice", "should", "shouldn't", "ought to", "had better", "you'd better",
-		"you must", "must", "you need to", "we need to", "you have to", "best to", "best option", "best choice", "best bet", "best move", "go with", "go for", "opt for", "stick with", "stick to", "better to", "better off", "right move", "right choice", "right price", "make sure", "be sure to", "i would", "i'd", "let's", "worth doing", "worth lowering", "worth raising", "no need to", "it is time to", "it's time to", "deserves", "deserve", "thing to do is", "smart move", "smart choice", "wise to", "wiser to", "pays to", "time to", "so do that", "do that", "definitely", "my pick", "the way to go", "the answer is to"} {
+		"you must", "must", "you need to", "we need to", "you have to", "best to", "best option", "best choice", "best bet", "best move", "best approach", "best way", "best plan", "safest choice", "safer choice", "better choice", "wiser choice", "optimal choice", "optimal price", "is necessary", "go with", "go for", "opt for", "stick with", "stick to", "better to", "better off", "right move", "right choice", "right price", "make sure", "be sure to", "i would", "i'd", "let's", "worth doing", "worth lowering", "worth raising", "no need to", "it is time to", "it's time to", "deserves", "deserve", "thing to do is", "smart move", "smart choice", "wise to", "wiser to", "pays to", "time to", "so do that", "do that", "definitely", "my pick", "the way to go", "the answer is to"} {
 		at := wordAt(clause, cue)
 		if at < 0 || exemptEN(clause[:at], clause[at+len(cue):], cue) {
 			continue
@@ -92,7 +92,7 @@ func attributedEN(before string, sources ...string) bool {
 
 // weakEN finds English words that propose.
 func weakEN(clause string) (string, bool) {
-	for _, cue := range [...]string{"consider", "considering", "you could", "you might", "you may want", "you can try", "might be worth", "may be worth", "worth a try", "worth trying", "worth testing", "worth considering", "how about", "what about", "why not", "perhaps try", "maybe try", "try", "one option", "an option", "another option", "could try", "we could", "it could help", "may help", "might help", "for reference", "feel free to", "would be better", "might be better", "might work", "could work", "would work", "might want to", "have you thought", "have you considered", "could be an", "might be an", "may be an", "an alternative", "alternatively", "could tell", "if you want"} {
+	for _, cue := range [...]string{"consider", "considering", "you could", "you might", "you may want", "you can try", "might be worth", "may be worth", "worth a try", "worth trying", "worth testing", "worth considering", "how about", "what about", "why not", "perhaps try", "maybe try", "try", "one option", "an option", "another option", "could try", "we could", "it could help", "may help", "might help", "for reference", "feel free to", "would be better", "might be better", "might work", "could work", "would work", "might want to", "have you thought", "have you considered", "could be a", "might be a", "may be a", "could be an", "might be an", "may be an", "an alternative", "alternatively", "could tell", "if you want"} {
 		at := wordAt(clause, cue)
 		if at < 0 || exemptEN(clause[:at], clause[at+len(cue):], cue) || (cue == "consider" || cue == "considering" || cue == "try") && hasWord(clause[:at], "did", "didn't", "does", "first", "second", "every", "each") || cue == "considering" && !hasWord(clause[:at], "worth", "be") {
 			continue
@@ -121,6 +121,9 @@ func imperativeEN(clause string) (string, bool) {
 		return "", false
 	}
 	next := strings.Trim(words[1], `.:"`)
+	if (words[0] == "avoid" || words[0] == "stop" || words[0] == "start") && strings.HasSuffix(next, "ing") {
+		return words[0] + " …", true
+	}
 	if slices.Contains(follow, next) && !strings.HasSuffix(words[1], ":") || next != "" && isDigit(next[0]) && words[0] != "end" && !hasWord(clause, "was", "were", "had", "fell", "rose", "has", "are", "is", "%") {
 		return words[0] + " …", true
 	}
