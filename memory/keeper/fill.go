@@ -107,7 +107,7 @@ func (k *Keeper) addVectors(ctx context.Context, entries []memory.Entry) error {
 				var id memory.ID
 				var raw []byte
 				err := rows.Scan(&id, &raw)
-				if v := vectorOf(raw); len(v) == k.embedder.Dimensions() {
+				if v := vectorFrom(raw); len(v) == k.embedder.Dimensions() {
 					entries[index[id]].Dense = v
 				}
 				return err
@@ -129,7 +129,7 @@ func bytesOf(v []float32) []byte {
 	return raw
 }
 
-func vectorOf(raw []byte) []float32 {
+func vectorFrom(raw []byte) []float32 {
 	v := make([]float32, len(raw)/4)
 	for i := range v {
 		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))

@@ -35,6 +35,8 @@ type Config struct {
 	Poll   time.Duration    // DefaultPoll by default
 	Logger *slog.Logger     // slog.Default() by default
 
+	Ranking memory.Ranking // of hits; memory.Measured() by default
+
 	// InitialTrust is the trust in a domain without traces; memory.InitialTrust by
 	// default.
 	InitialTrust float64
@@ -67,6 +69,7 @@ type Keeper struct {
 	follow  follower
 	uses    uses
 
+	ranking      memory.Ranking
 	initialTrust float64
 
 	stop  context.CancelFunc
@@ -94,7 +97,7 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 	const op = "keeper.Open"
 	k := &Keeper{
 		db: c.DB, store: c.Store, shared: c.Shared, embedder: c.Embedder, now: c.Now, poll: c.Poll, log: c.Logger, holder: host.NewID("keeper_"),
-		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1), initialTrust: c.InitialTrust,
+		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1), ranking: c.Ranking, initialTrust: c.InitialTrust,
 	}
 	if k.db.Write == nil || k.db.Reads == nil {
 		return nil, fail(op, badValue("the keeper has no database"))
@@ -104,6 +107,9 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 	}
 	if k.initialTrust == 0 {
 		k.initialTrust = memory.InitialTrust
+	}
+	if k.ranking == (memory.Ranking{}) {
+		k.ranking = memory.Measured()
 	}
 	if k.now == nil {
 		k.now = time.Now

@@ -186,8 +186,10 @@ func TestRememberRefusesWhatItCannotKeep(t *testing.T) {
 		"a status":       with(func(n *memory.Node) { n.Status = "gone" }),
 		"too much trust": with(func(n *memory.Node) { n.Trust = 1.1 }),
 		"a long entity":  with(func(n *memory.Node) { n.Entity = strings.Repeat("x", memory.MaxEntityBytes+1) }),
-		"a long session": with(func(n *memory.Node) { n.Source.Session = "s" + "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" }),
-		"too many":       make([]memory.Node, MaxRemember+1),
+		"a long session": with(func(n *memory.Node) {
+			n.Source.Session = "s" + "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+		}),
+		"too many": make([]memory.Node, MaxRemember+1),
 	} {
 		_, err := k.Remember(t.Context(), ann, nodes)
 		if err == nil {
