@@ -105,10 +105,6 @@ func foldForm(answer string) string {
 	return simplified.Replace(strings.ToLower(strings.Join(lines, "\n")))
 }
 
-// simplified folds the traditional characters of the words that are looked for.
-var simplified = strings.NewReplacer("議", "议", "薦", "荐", "應", "应", "該", "该", "當", "当", "務", "务", "須", "须", "優", "优", "選", "选", "換", "换", "價", "价", "漲", "涨", "縮", "缩", "長", "长",
-	"減", "减", "試", "试", "慮", "虑", "參", "参", "請", "请", "將", "将", "調", "调", "為", "为", "場", "场", "說", "说", "過", "过", "個", "个", "會", "会", "對", "对", "開", "开", "講", "讲", "時", "时", "點", "点")
-
 // withoutCited blanks the quotations that an answer gives as somebody's words, and
 // leaves others: a recommendation in quotation marks is one.
 func withoutCited(text string) string {
@@ -140,8 +136,10 @@ func cites(before string) bool {
 	if at := strings.LastIndexAny(before, "\n。.!！?？;；"); at >= 0 {
 		before = before[at:]
 	}
-	return containsAny(before, "您说", "你说", "说过", "提到", "原话", "您在", "你在", "记录", "写道", "规定", "要求", "评论", "反馈", "声明", "标题", "问") && !containsAny(before, "我说", "我的") ||
-		hasWord(before, "you said", "you told", "you wrote", "your words", "you asked", "said", "wrote", "record", "records", "titled", "rule", "comment", "commented", "declared", "memory") && !hasWord(before, "i said", "my record")
+	return containsAny(before, "您说", "你说", "说过", "提到", "原话", "您在", "你在", "记录", "写道", "规定", "要求", "评论",
+		"反馈", "声明", "标题", "问") && !containsAny(before, "我说", "我的") ||
+		hasWord(before, "you said", "you told", "you wrote", "your words", "you asked", "said", "wrote", "record", "records",
+			"titled", "rule", "comment", "commented", "declared", "memory") && !hasWord(before, "i said", "my record")
 }
 
 // advises tells what in a clause recommends or proposes, if anything does.
@@ -181,8 +179,10 @@ func MissingParts(answer string) []string {
 		name string
 		is   bool
 	}{
-		{PartCounter, containsAny(low, "反例", "例外", "但也有", "相反", "不利") || hasWord(low, "counter-example", "counterexample", "exception", "however", "on the other hand", "against it")},
-		{PartAlternative, containsAny(low, "备选", "替代", "另一", "或者", "其他方案") || hasWord(low, "alternative", "alternatively", "otherwise", "another option")},
+		{PartCounter, containsAny(low, "反例", "例外", "但也有", "相反", "不利") || hasWord(low, "counter-example",
+			"counterexample", "exception", "however", "on the other hand", "against it")},
+		{PartAlternative, containsAny(low, "备选", "替代", "另一", "或者", "其他方案") || hasWord(low, "alternative",
+			"alternatively", "otherwise", "another option")},
 		{PartConfidence, containsAny(low, "置信", "把握", "可信度") || hasWord(low, "confidence", "confident", "sure")},
 	} {
 		if !part.is {

@@ -88,7 +88,8 @@ func supposes(low string) bool { return supposedAt(low) >= 0 }
 // supposedAt gives where a sentence begins to be hypothetical, or -1.
 func supposedAt(low string) int {
 	return firstAt(low, []string{"如果", "要是", "假如", "假设", "倘若", "万一", "比如", "比方", "例如", "也许", "可能会", "说不定"},
-		[]string{"if", "suppose", "supposing", "imagine", "hypothetically", "for example", "for instance", "e.g", "maybe", "perhaps", "might", "would", "let's say", "say we", "assuming"})
+		[]string{"if", "suppose", "supposing", "imagine", "hypothetically", "for example", "for instance", "e.g", "maybe",
+			"perhaps", "might", "would", "let's say", "say we", "assuming"})
 }
 
 // firstAt gives where the first of some Chinese words and of some English ones
@@ -112,16 +113,23 @@ func firstAt(low string, chinese, english []string) int {
 // othersSpeak reports whether a sentence gives somebody else's words or wishes.
 func othersSpeak(low string) bool {
 	plain := notPeople.Replace(low)
-	for _, who := range [...]string{"他", "她", "老板", "粉丝", "观众", "客户", "顾客", "买家", "同事", "运营", "别人", "有人", "人家", "对手", "竞品", "平台", "主管", "品牌方", "商家", "大家", "老公", "老婆", "朋友", "妈", "爸", "孩子", "助理"} {
+	for _, who := range [...]string{"他", "她", "老板", "粉丝", "观众", "客户", "顾客", "买家", "同事", "运营", "别人", "有人",
+		"人家", "对手", "竞品", "平台", "主管", "品牌方", "商家", "大家", "老公", "老婆", "朋友", "妈", "爸", "孩子", "助理"} {
 		if at := strings.Index(plain, who); at >= 0 && speaksSoon(plain[at+len(who):]) {
 			return true
 		}
 	}
-	if containsAny(low, "据说", "听说", "网上说", "书上说", "文章说", "有句话", "写着", "写道", "上写", "网页", "页面上", "文档里", "文件里", "邮件里", "消息里", "弹幕") {
+	if containsAny(low, "据说", "听说", "网上说", "书上说", "文章说", "有句话", "写着", "写道", "上写", "网页", "页面上",
+		"文档里", "文件里", "邮件里", "消息里", "弹幕") {
 		return true
 	}
-	for _, who := range [...]string{"he", "she", "they", "boss", "manager", "viewers", "viewer", "customers", "customer", "fans", "someone", "somebody", "people", "everyone", "everybody", "competitor", "competitors", "colleague", "colleagues", "client", "clients", "brand", "platform", "wife", "husband", "friend", "friends", "mother", "father", "assistant", "article", "page", "document"} {
-		for _, does := range [...]string{"say", "says", "said", "like", "likes", "want", "wants", "wanted", "think", "thinks", "thought", "prefer", "prefers", "told", "tells", "claim", "claims", "wrote", "hate", "hates", "love", "loves", "always", "never", "really like", "usually"} {
+	for _, who := range [...]string{"he", "she", "they", "boss", "manager", "viewers", "viewer", "customers", "customer",
+		"fans", "someone", "somebody", "people", "everyone", "everybody", "competitor", "competitors", "colleague",
+		"colleagues", "client", "clients", "brand", "platform", "wife", "husband", "friend", "friends", "mother", "father",
+		"assistant", "article", "page", "document"} {
+		for _, does := range [...]string{"say", "says", "said", "like", "likes", "want", "wants", "wanted", "think", "thinks",
+			"thought", "prefer", "prefers", "told", "tells", "claim", "claims", "wrote", "hate", "hates", "love", "loves",
+			"always", "never", "really like", "usually"} {
 			if wordAt(low, who+" "+does) >= 0 {
 				return true
 			}
@@ -131,7 +139,9 @@ func othersSpeak(low string) bool {
 }
 
 // notPeople takes out words that hold the name of somebody and name nobody.
-var notPeople = strings.NewReplacer("其他", "", "吉他", "", "维他", "", "平台规则", "规则")
+var notPeople = removing(
+	"其他", "吉他", "维他", "平台规则",
+)
 
 // speaksSoon reports whether a Chinese verb of speech, wish or habit begins within
 // the next four characters of a clause.
@@ -155,8 +165,11 @@ func forNow(low string) bool {
 	if stands(low) {
 		return false
 	}
-	return containsAny(low, "这次", "这一次", "今天", "今晚", "明天", "现在", "刚才不是", "先不", "先别", "暂时", "等会", "等一下", "待会", "马上", "这会儿", "不要了", "不用了", "算了", "别急", "别担心", "不要紧", "这条", "这一步", "帮我") ||
-		hasWord(low, "this time", "today", "tonight", "tomorrow", "right now", "for now", "just now", "yet", "at the moment", "don't worry", "never mind", "don't know", "don't think", "don't understand", "don't mind", "don't remember", "don't need", "not sure", "this one", "that one", "undo", "please help")
+	return containsAny(low, "这次", "这一次", "今天", "今晚", "明天", "现在", "刚才不是", "先不", "先别", "暂时", "等会",
+		"等一下", "待会", "马上", "这会儿", "不要了", "不用了", "算了", "别急", "别担心", "不要紧", "这条", "这一步", "帮我") ||
+		hasWord(low, "this time", "today", "tonight", "tomorrow", "right now", "for now", "just now", "yet", "at the moment",
+			"don't worry", "never mind", "don't know", "don't think", "don't understand", "don't mind", "don't remember",
+			"don't need", "not sure", "this one", "that one", "undo", "please help")
 }
 
 // stands reports whether a sentence is meant to last.
@@ -164,8 +177,12 @@ func stands(low string) bool { return lastingAt(low) >= 0 }
 
 // lastingAt gives where a sentence says that it is meant to last, or -1.
 func lastingAt(low string) int {
-	return firstAt(low, []string{"以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "从今", "每次", "每场", "每回", "每天", "每晚", "永远", "始终", "总是", "一律", "一直", "任何时候", "无论", "不管", "绝不", "绝对不", "记住", "记下", "记一下", "长期", "凡是", "每个品", "每款", "每个商品", "从来不"},
-		[]string{"from now on", "going forward", "in future", "in the future", "from today", "every time", "each time", "every live", "each live", "every session", "always", "never", "remember", "whenever", "at all times", "under no circumstances", "as a rule", "by default", "henceforth", "keep in mind", "take note", "note that"})
+	return firstAt(low, []string{"以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "从今",
+		"每次", "每场", "每回", "每天", "每晚", "永远", "始终", "总是", "一律", "一直", "任何时候", "无论", "不管", "绝不",
+		"绝对不", "记住", "记下", "记一下", "长期", "凡是", "每个品", "每款", "每个商品", "从来不"},
+		[]string{"from now on", "going forward", "in future", "in the future", "from today", "every time", "each time",
+			"every live", "each live", "every session", "always", "never", "remember", "whenever", "at all times",
+			"under no circumstances", "as a rule", "by default", "henceforth", "keep in mind", "take note", "note that"})
 }
 
 // A declaration is a piece of a sentence, in bytes of it.
@@ -226,7 +243,8 @@ func whole(found []declaration) []declaration {
 // isLead reports whether a clause says only that what follows is meant to last.
 func isLead(clause string) bool {
 	return slices.Contains([]string{"以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "记住", "请记住", "记一下",
-		"from now on", "going forward", "in future", "in the future", "from today", "remember", "please remember", "keep in mind", "as a rule", "henceforth"}, clause)
+		"from now on", "going forward", "in future", "in the future", "from today", "remember", "please remember",
+		"keep in mind", "as a rule", "henceforth"}, clause)
 }
 
 // clauses parts a sentence at commas that do not stand in a number.
@@ -283,7 +301,10 @@ func complains(low string) bool {
 		}
 	}
 	return containsAny(low, "掉人", "流失", "老是", "总会", "都会掉", "卡顿", "报错", "崩溃", "又忘", "是这样的", "都这样", "都很忙", "一直在", "一直没") ||
-		startsWord(low, "it never", "it always", "there is never", "never mind", "ok never mind") || hasWord(low, "never mind", "every time it", "always crashes", "always fails", "never works", "never worked", "keeps failing", "always happens", "never happened", "never saw", "i never said", "i never knew", "i have never", "i've never", "has always been", "have always been")
+		startsWord(low, "it never", "it always", "there is never", "never mind", "ok never mind") || hasWord(low, "never mind",
+		"every time it", "always crashes", "always fails", "never works", "never worked", "keeps failing", "always happens",
+		"never happened", "never saw", "i never said", "i never knew", "i have never", "i've never", "has always been",
+		"have always been")
 }
 
 func forbids(low string) bool {
@@ -296,7 +317,8 @@ func forbids(low string) bool {
 			return true
 		}
 	}
-	return hasWord(low, "never", "don't ever", "must not", "mustn't", "no more", "under no circumstances", "not allowed") && !startsWord(low, "i never", "it never", "we never") ||
+	return hasWord(low, "never", "don't ever", "must not", "mustn't", "no more", "under no circumstances",
+		"not allowed") && !startsWord(low, "i never", "it never", "we never") ||
 		startsWord(low, "don't", "do not", "please don't", "please do not", "from now on don't", "avoid", "stop", "no longer")
 }
 
@@ -308,7 +330,8 @@ func ownOrder(before string) bool {
 
 func requires(low string) bool {
 	return containsAny(low, "必须", "务必", "一定要", "不得不", "一律") && !strings.HasPrefix(low, "我必须") ||
-		hasWord(low, "must", "have to always", "make sure", "at all times", "is mandatory", "are mandatory") && !startsWord(low, "i must", "we must have", "it must be", "there must")
+		hasWord(low, "must", "have to always", "make sure", "at all times", "is mandatory",
+			"are mandatory") && !startsWord(low, "i must", "we must have", "it must be", "there must")
 }
 
 func limits(low string) bool {
@@ -350,13 +373,19 @@ func remembers(low string) bool {
 	at := strings.Index(low, "记得")
 	return containsAny(low, "记住", "记下", "记一下", "帮我记", "你要记") || at >= 0 && at <= len("请你要") ||
 		startsAny(low, "我叫", "我是做", "我们店", "我的店", "我的品牌", "我家主营", "我们主营") ||
-		startsWord(low, "my name is", "my shop is", "my brand is", "our shop is", "our brand is", "we sell", "remember", "please remember", "keep in mind", "please keep in mind", "note that", "please note", "for the record", "you should know", "take note") && !startsWord(low, "remember when", "remember how", "remember me")
+		startsWord(low, "my name is", "my shop is", "my brand is", "our shop is", "our brand is", "we sell", "remember",
+			"please remember", "keep in mind", "please keep in mind", "note that", "please note", "for the record",
+			"you should know", "take note") && !startsWord(low, "remember when", "remember how", "remember me")
 }
 
 func judges(low string) bool {
-	about := containsAny(low, "你", "刚才", "上次", "上一场", "昨天", "回答", "开场", "话术", "讲解", "节奏") || hasWord(low, "you", "your", "last time", "last live", "that answer", "the opening", "the script", "the pace")
-	verdict := strings.Contains(low, "太") && containsAny(low, "了", "太长", "太短", "太快", "太慢") || containsAny(low, "讲得很好", "做得很好", "讲得不好", "不够好", "很满意", "不满意", "效果很好", "效果不好", "答非所问") ||
-		hasWord(low, "too long", "too short", "too fast", "too slow", "too much", "too many", "was great", "was good", "was bad", "was useless", "well done", "not helpful", "was wrong")
+	about := containsAny(low, "你", "刚才", "上次", "上一场", "昨天", "回答", "开场", "话术", "讲解",
+		"节奏") || hasWord(low, "you", "your", "last time", "last live", "that answer", "the opening", "the script", "the pace")
+	verdict := strings.Contains(low, "太") && containsAny(low, "了", "太长", "太短", "太快",
+		"太慢") || containsAny(low, "讲得很好", "做得很好", "讲得不好", "不够好", "很满意", "不满意", "效果很好", "效果不好",
+		"答非所问") ||
+		hasWord(low, "too long", "too short", "too fast", "too slow", "too much", "too many", "was great", "was good",
+			"was bad", "was useless", "well done", "not helpful", "was wrong")
 	return about && verdict
 }
 
@@ -377,7 +406,8 @@ func startsWord(low string, phrases ...string) bool {
 // sceneIn gives the scene that words bind themselves to, or "" for every one.
 func sceneIn(low string) string {
 	switch {
-	case containsAny(low, "直播", "开场", "开播", "讲品", "直播间", "每场") || hasWord(low, "live", "lives", "on air", "stream", "streams", "opening", "openings"):
+	case containsAny(low, "直播", "开场", "开播", "讲品", "直播间", "每场") || hasWord(low, "live", "lives", "on air", "stream",
+		"streams", "opening", "openings"):
 		return "live"
 	case containsAny(low, "选品", "备播", "排品", "策划", "播前") || hasWord(low, "planning", "plan", "preparing"):
 		return "planning"

@@ -164,7 +164,7 @@ func (m Message) checked(d modelDeclaration, text string, parts []sentence) (Nod
 	if !own {
 		return Node{}, "it is asked, quoted, supposed, for the moment or somebody else's"
 	}
-	low := asciiLower(evidence)
+	low := simplified.Replace(asciiLower(evidence))
 	n := m.declared(evidence, low, d.Kind, Subjects())
 	n.Trust, n.Scene, n.Claim = ModelTrust, d.Scene, nil
 	if d.Entity != "" && strings.Contains(asciiLower(text), asciiLower(d.Entity)) {

@@ -22,7 +22,7 @@ func sentences(text string) []sentence {
 	add := func(end int, mark rune) {
 		s := trimmed(own, start, end)
 		if s.start < s.end {
-			s.low = asciiLower(own[s.start:s.end])
+			s.low = simplified.Replace(asciiLower(own[s.start:s.end]))
 			s.quotes = quoted[s.start:s.end]
 			s.question = mark == '?' || mark == '？' || asks(s.low)
 			parts = append(parts, s)
@@ -132,13 +132,15 @@ func asks(low string) bool {
 			return true
 		}
 	}
-	if containsAny(low, "是不是", "要不要", "能不能", "可不可以", "有没有", "会不会", "该不该", "是否", "为什么", "怎么", "多少钱", "什么时候", "哪个", "哪款", "哪些", "几点") {
+	if containsAny(low, "是不是", "要不要", "能不能", "可不可以", "有没有", "会不会", "该不该", "是否", "为什么", "怎么",
+		"多少钱", "什么时候", "哪个", "哪款", "哪些", "几点") {
 		return true
 	}
 	first, rest, _ := strings.Cut(strings.TrimSpace(low), " ")
 	second, _, _ := strings.Cut(rest, " ")
 	switch first {
-	case "what", "why", "how", "who", "where", "which", "should", "shall", "can", "could", "would", "will", "is", "are", "am", "did", "does", "has", "have", "may":
+	case "what", "why", "how", "who", "where", "which", "should", "shall", "can", "could", "would", "will", "is", "are", "am",
+		"did", "does", "has", "have", "may":
 		return true
 	case "do":
 		return second == "i" || second == "you" || second == "we" || second == "they"
@@ -155,6 +157,34 @@ func containsAny(text string, words ...string) bool {
 		}
 	}
 	return false
+}
+
+// Traditional characters of the words that are looked for, and the simplified ones in
+// the same order. Each has three bytes, so that every byte stays where it is.
+const (
+	traditional = "議薦應該當務須優選換價漲縮長減試慮參請將調為場說過個會對開講時點歡習慣記從現後鐘許準絕總終無論庫節語聽觀眾絲顧買運營話嗎麼這萬億兩還沒於別讓給們覺認規則條讀寫報單鏈號幾樣實際據設標隨變動傳統續結顯態處預測簡詳細間貨發確"
+	simple      = "议荐应该当务须优选换价涨缩长减试虑参请将调为场说过个会对开讲时点欢习惯记从现后钟许准绝总终无论库节语听观众丝顾买运营话吗么这万亿两还没于别让给们觉认规则条读写报单链号几样实际据设标随变动传统续结显态处预测简详细间货发确"
+)
+
+// simplified folds traditional characters.
+var simplified = pairing(traditional, simple)
+
+// pairing gives what replaces each character of one text by that of another one.
+func pairing(from, to string) *strings.Replacer {
+	var pairs []string
+	for i, r := range []rune(from) {
+		pairs = append(pairs, string(r), string([]rune(to)[i]))
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// removing gives what takes words out of a text.
+func removing(words ...string) *strings.Replacer {
+	pairs := make([]string, 0, 2*len(words))
+	for _, w := range words {
+		pairs = append(pairs, w, "")
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // hasWord reports whether a text in lower case has one of some English words or
