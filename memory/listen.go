@@ -74,7 +74,7 @@ func (m Message) declared(text, low string, kind Kind, subjects []Subject) Node 
 // declarable refuses a sentence that is no declaration of the user's.
 func declarable(s sentence) bool {
 	switch {
-	case s.question, othersSpeak(s.low), forNow(s.low):
+	case s.question, s.pasted, othersSpeak(s.low), forNow(s.low):
 		return false
 	}
 	// "From now on, if they ask ..." is a rule, and "if from now on ..." is none.

@@ -12,18 +12,21 @@ type sentence struct {
 	low        string // in lower case letters
 	quotes     string // as long, with a 'q' wherever it is quoted
 	question   bool
+	pasted     bool // it is, or follows on, a text that the user hands over
 }
 
 // sentences parts a text, in order.
 func sentences(text string) []sentence {
 	own, quoted := blankQuotes(text)
 	var parts []sentence
-	start := 0
+	start, pasted := 0, false
 	add := func(end int, mark rune) {
 		s := trimmed(own, start, end)
 		if s.start < s.end {
 			s.low = simplified.Replace(asciiLower(own[s.start:s.end]))
 			s.quotes = quoted[s.start:s.end]
+			pasted = pasted || handsOver(s.low)
+			s.pasted = pasted
 			s.question = mark == '?' || mark == '？' || asks(s.low)
 			parts = append(parts, s)
 		}
@@ -36,6 +39,19 @@ func sentences(text string) []sentence {
 	}
 	add(len(own), 0)
 	return parts
+}
+
+// handsOver reports whether a sentence hands a text over, as "翻译：" and "summarise
+// this:" do. What follows is that text's, to the end of the message.
+func handsOver(low string) bool {
+	before, _, found := strings.Cut(strings.ReplaceAll(low, "：", ":"), ":")
+	if !found || containsAny(before, "记住", "记下") || hasWord(before, "remember", "note") {
+		return false
+	}
+	return containsAny(before, "翻译", "总结", "概括", "改写", "润色", "校对", "朗读", "看看这", "这段", "以下", "下面", "原文",
+		"如下", "文案", "评论", "转发", "公告") ||
+		hasWord(before, "translate", "summarise", "summarize", "rewrite", "proofread", "following", "below", "this text",
+			"this page", "this message", "article", "comment", "forwarded", "pasted")
 }
 
 func trimmed(text string, start, end int) sentence {
