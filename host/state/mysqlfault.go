@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"crypto/tls"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"io"
@@ -41,9 +42,11 @@ func faultOfMySQL(err error) fault {
 func takenInMySQL(err error) bool { return mysqlNumber(err) == 1062 }
 
 // isConnection reports whether the connection failed, and not the statement.
+// ErrConnDone is what database/sql says of a lane's connection whose first statement
+// after a while found it dead: it closes it, tries again, and finds it closed.
 func isConnection(err error) bool {
 	var network net.Error
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.As(err, &network) && !errors.Is(err, context.DeadlineExceeded)
 }
 

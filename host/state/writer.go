@@ -24,6 +24,7 @@ type writer struct {
 	dialect dialect
 	queries queries
 	queue   chan *unit
+	bare    chan *unit // units that run between two transactions; see doBare
 	lanes   []*lane
 	ended   sync.WaitGroup // of the lanes
 	search  time.Duration  // for the end of a commit whose answer was lost; searchTime but in tests
@@ -51,7 +52,7 @@ type unit struct {
 }
 
 func startWriter(pool *sql.DB, d dialect, q queries) *writer {
-	w := &writer{pool: pool, dialect: d, queries: q, queue: make(chan *unit, queuedUnits), search: searchTime}
+	w := &writer{pool: pool, dialect: d, queries: q, queue: make(chan *unit, queuedUnits), bare: make(chan *unit), search: searchTime}
 	for range d.lanes {
 		l := &lane{w: w, id: host.NewID("lane_")}
 		w.lanes = append(w.lanes, l)
@@ -68,9 +69,21 @@ func startWriter(pool *sql.DB, d dialect, q queries) *writer {
 // gave.
 func (w *writer) do(ctx context.Context, run func(ctx context.Context, ex *executor) error) error {
 	u := &unit{run: run, done: make(chan error, 1)}
-	if err := w.enqueue(ctx, u); err != nil {
+	if err := w.enqueue(ctx, w.queue, u); err != nil {
 		return err
 	}
+	return u.wait(ctx)
+}
+
+// doBare runs a unit that must not be in a transaction, on a writer with one lane.
+func (w *writer) doBare(ctx context.Context, u *unit) error {
+	if err := w.enqueue(ctx, w.bare, u); err != nil {
+		return err
+	}
+	return u.wait(ctx)
+}
+
+func (u *unit) wait(ctx context.Context) error {
 	select {
 	case err := <-u.done:
 		return err
@@ -82,7 +95,7 @@ func (w *writer) do(ctx context.Context, run func(ctx context.Context, ex *execu
 	}
 }
 
-func (w *writer) enqueue(ctx context.Context, u *unit) error {
+func (w *writer) enqueue(ctx context.Context, queue chan<- *unit, u *unit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -92,7 +105,7 @@ func (w *writer) enqueue(ctx context.Context, u *unit) error {
 		return closedProblem()
 	}
 	select {
-	case w.queue <- u:
+	case queue <- u:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -132,15 +145,38 @@ func (w *writer) disconnect() {
 }
 
 func (l *lane) loop() {
-	for u := range l.w.queue {
-		switch {
-		case !u.owned.CompareAndSwap(false, true):
-		case l.w.dialect.rowLocks:
-			u.done <- l.alone(u)
-		default:
-			l.batch(u)
+	for {
+		select {
+		case u := <-l.w.bare:
+			if u.owned.CompareAndSwap(false, true) {
+				u.done <- l.outside(u)
+			}
+		case u, open := <-l.w.queue:
+			switch {
+			case !open:
+				return
+			case !u.owned.CompareAndSwap(false, true):
+			case l.w.dialect.rowLocks:
+				u.done <- l.alone(u)
+			default:
+				l.batch(u)
+			}
 		}
 	}
+}
+
+// outside runs a unit without a transaction. Like a batch, it has no end of its
+// caller's: an interrupted statement would cost the connection.
+func (l *lane) outside(u *unit) error {
+	ctx := context.Background()
+	if err := l.connect(ctx); err != nil {
+		return err
+	}
+	err := u.run(ctx, l.ex)
+	if err != nil {
+		l.disconnect()
+	}
+	return err
 }
 
 // connect makes sure that the lane has a connection.

@@ -1,0 +1,203 @@
+package keeper
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/memory"
+)
+
+// MaxChange bounds the memories of one change: a job's page.
+const MaxChange = 256
+
+// Supersede keeps a newer memory in the place of an old one, which is no longer
+// recalled: it was true until the newer one's Valid.From, or where that is zero its
+// At. The newer one may be one that the owner has already; else it is kept as by
+// Remember, but never taken for the old one. It gives the newer one's id. A memory
+// that does not count any more (superseded before, falsified) is refused with
+// BadValue.
+func (k *Keeper) Supersede(ctx context.Context, o Owner, old memory.ID, by memory.Node) (memory.ID, error) {
+	const op = "keeper.Supersede"
+	if err := checkNodes(o, []memory.Node{by}); err != nil {
+		return "", fail(op, err)
+	}
+	var id memory.ID
+	err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+		id, err = t.supersede(ctx, o, old, by)
+		return err
+	})
+	if err != nil {
+		return "", fail(op, err)
+	}
+	return id, nil
+}
+
+func (t *tx) supersede(ctx context.Context, o Owner, old memory.ID, by memory.Node) (memory.ID, error) {
+	s, err := find(ctx, t.on, t.lock, o, old)
+	if err != nil {
+		return "", err
+	}
+	if !counts(s.Status) {
+		return "", badValue("memory %s is %s already", old, s.Status)
+	}
+	n := t.fresh(o, by)
+	end := orTime(n.Valid.From, n.At)
+	s.end(memory.Superseded, end, t.at)
+	if err := t.save(ctx, s); err != nil { // first: else the newer one might be taken for it
+		return "", err
+	}
+	next, err := t.remember(ctx, n)
+	if err != nil {
+		return "", err
+	}
+	s.SupersededBy = next.ID
+	if next.ID == old { // asked again after a lost answer
+		return "", badValue("memory %s cannot be superseded by what its own source said", old)
+	}
+	if err := t.save(ctx, s); err != nil {
+		return "", err
+	}
+	if err := t.link(ctx, o, old, roleNext, string(next.ID)); err != nil {
+		return "", err
+	}
+	if err := t.closeGaps(ctx, s.Node, memory.Updated); err != nil {
+		return "", err
+	}
+	return next.ID, t.lived(ctx, o, old, Superseded, string(next.ID))
+}
+
+// end closes a memory's validity, and keeps what was thought before.
+func (s *stored) end(status memory.Status, until, now time.Time) {
+	s.Status, s.Prior, s.Ended = status, s.Valid.Until, now
+	if s.Valid.Until.IsZero() || until.Before(s.Valid.Until) {
+		s.Valid.Until = until
+	}
+}
+
+// Falsify marks a memory as shown to be wrong: from now on it is not known, and was
+// never true. The cause is an id that tells why, and may be empty.
+func (k *Keeper) Falsify(ctx context.Context, o Owner, id memory.ID, cause string) error {
+	return fail("keeper.Falsify", k.change(ctx, func(ctx context.Context, t *tx) error {
+		var wrong memory.Node
+		err := t.alter(ctx, o, id, Falsified, cause, func(s *stored, at time.Time) bool {
+			if s.Status == memory.Falsified {
+				return false
+			}
+			s.Status, s.Known.Until = memory.Falsified, at
+			wrong = s.Node
+			return true
+		})
+		if err != nil || wrong.ID == "" {
+			return err
+		}
+		return t.closeGaps(ctx, wrong, memory.Retired)
+	}))
+}
+
+// Pin keeps a memory from being archived by a job, or no longer does.
+func (k *Keeper) Pin(ctx context.Context, o Owner, id memory.ID, pinned bool) error {
+	event := Unpinned
+	if pinned {
+		event = Pinned
+	}
+	return k.changeOne(ctx, "keeper.Pin", o, id, event, "", func(s *stored, _ time.Time) bool {
+		changed := s.Pinned != pinned
+		s.Pinned = pinned
+		return changed
+	})
+}
+
+// Believe sets how far a memory is to be believed, how often something agreed, and
+// when that was seen last, as memory's rules have it.
+func (k *Keeper) Believe(ctx context.Context, o Owner, id memory.ID, trust float64, verified int, agreed time.Time) error {
+	const op = "keeper.Believe"
+	if !(trust >= 0 && trust <= 1) || verified < 0 {
+		return fail(op, badValue("a trust of %v, verified %d times; give 0 to 1, and 0 or more", trust, verified))
+	}
+	return k.changeOne(ctx, op, o, id, Believed, "", func(s *stored, _ time.Time) bool {
+		changed := s.Trust != trust || s.Verified != verified || !s.Agreed.Equal(agreed)
+		s.Trust, s.Verified, s.Agreed = trust, verified, agreed
+		return changed
+	})
+}
+
+// changeOne changes one memory, unless it is that way already.
+func (k *Keeper) changeOne(ctx context.Context, op string, o Owner, id memory.ID, event, cause string, alter func(s *stored, at time.Time) bool) error {
+	return fail(op, k.change(ctx, func(ctx context.Context, t *tx) error {
+		return t.alter(ctx, o, id, event, cause, alter)
+	}))
+}
+
+func (t *tx) alter(ctx context.Context, o Owner, id memory.ID, event, cause string, alter func(s *stored, at time.Time) bool) error {
+	s, err := find(ctx, t.on, t.lock, o, id)
+	if err != nil || !alter(&s, t.at) {
+		return err
+	}
+	if err := t.lived(ctx, o, id, event, cause); err != nil {
+		return err
+	}
+	return t.save(ctx, s)
+}
+
+// Archive takes active memories out of recall, and gives those that it took. It
+// leaves what a job may not take: pinned memories and constraints; and what is not
+// there any more. The cause is a word or an id that tells why, at most
+// host.MaxIDBytes. It fails with BadValue for more than MaxChange ids.
+func (k *Keeper) Archive(ctx context.Context, o Owner, ids []memory.ID, cause string) ([]memory.ID, error) {
+	return k.changeSome(ctx, "keeper.Archive", o, ids, Archived, cause, func(s *stored, _ time.Time) bool {
+		may := s.Status == memory.Active && !s.Pinned && s.Kind != memory.Constraint
+		if may {
+			s.Status = memory.Archived
+		}
+		return may
+	})
+}
+
+// Restore has memories that were archived, superseded or falsified count again, as
+// if that had not been, and gives those that did not count before.
+func (k *Keeper) Restore(ctx context.Context, o Owner, ids []memory.ID) ([]memory.ID, error) {
+	return k.changeSome(ctx, "keeper.Restore", o, ids, Restored, "", func(s *stored, _ time.Time) bool {
+		if s.Status == memory.Active {
+			return false
+		}
+		if s.Status == memory.Superseded {
+			s.Valid.Until, s.Prior, s.Ended = s.Prior, time.Time{}, time.Time{}
+		}
+		if s.Status == memory.Falsified {
+			s.Known.Until = time.Time{}
+		}
+		s.Status, s.SupersededBy = memory.Active, ""
+		return true
+	})
+}
+
+// changeSome changes those of some memories that are there and not that way already.
+func (k *Keeper) changeSome(ctx context.Context, op string, o Owner, ids []memory.ID, event, cause string, alter func(s *stored, at time.Time) bool) (changed []memory.ID, err error) {
+	if err := o.check(); err != nil {
+		return nil, fail(op, err)
+	}
+	if len(ids) > MaxChange {
+		return nil, fail(op, badValue("%d memories in one change; at most %d are changed together", len(ids), MaxChange))
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	err = k.change(ctx, func(ctx context.Context, t *tx) error {
+		changed = nil
+		all, err := findAll(ctx, t.on, o, ids)
+		for _, s := range all {
+			if err != nil || !alter(&s, t.at) {
+				continue
+			}
+			changed = append(changed, s.ID)
+			if err = t.lived(ctx, o, s.ID, event, cause); err == nil {
+				err = t.save(ctx, s)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fail(op, err)
+	}
+	return changed, nil
+}

@@ -1,0 +1,58 @@
+// Package keeper keeps the memories of one host: the truth in the host's database,
+// and an index after it. It owns the tables whose names begin with memory_, every
+// statement on them, and the rule that nothing is recalled that the truth does not
+// have. A tenant and a user are part of every key.
+//
+// The truth is the database; a memory.Store is derived, and may be lost at any time.
+// What memories mean to each other is memory's, which is pure: the keeper reads what
+// its rules need, and writes what they say, in one transaction.
+//
+// # Life of a memory
+//
+//  1. Remember looks, under the lock that all changes take, for a memory that says
+//     the same of the same (same.go). That one is verified, once for each source; else
+//     a new one is written, with where it comes from, and a line of the outbox.
+//  2. The followers of all replicas see the line, and put the memory into their
+//     indexes. An embedder, where there is one, gives its vector later; that is
+//     another line.
+//  3. Recall asks the index for candidates, ranks them, and reads the best from the
+//     truth. That they were recalled is counted some seconds later.
+//  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
+//     leaves an event of its life. Restore takes it back.
+//  5. Forget removes it, with what was made of it, from every table, index and file.
+//     A receipt stays, which has no text.
+//
+// # Life of a line of the outbox
+//
+//  1. It is written in the transaction of the change, with a number from the head's
+//     row. That row is locked until the commit, so that the numbers are seen in their
+//     order by everybody, and whoever has seen one has missed none before it.
+//  2. The keeper that wrote it wakes its follower. Those of other replicas look every
+//     DefaultPoll. Each has its own place, as its index has; where all replicas share
+//     an index, one follows at a time, and the place is in the database (duty.go).
+//  3. A line names a memory and nothing else. The follower reads the memory as it is
+//     now and puts it, or takes it out if it is gone; so it may apply a line twice.
+//  4. A follower that dies between the commit and its index is replaced: one of its
+//     own index begins anew with it, one of a shared index is taken over where it was.
+//  5. Lines go after OutboxAge. A follower that had not seen them fills its index anew.
+//
+// # Life of an index
+//
+//  1. Open fills the index of a process anew. A shared one it fills if its version is
+//     another than the keeper's (the terms, and the model of the vectors), if it was
+//     not completed, or if it is behind the outbox.
+//  2. It notes the head's number, empties the index, and reads all memories in the
+//     order of their writing; terms are made on all cores meanwhile.
+//  3. It follows from the number that was noted.
+//
+// # Life of a request to forget
+//
+//  1. The memories are found: by id, by entity, or all. What was made of them and what
+//     they superseded comes with them.
+//  2. In one transaction for each batch: rows, vectors, events, bands, links, gaps and
+//     questions go, traces that quote them lose their words, lines of the outbox go
+//     but for one, and a receipt is written.
+//  3. Every index drops them. No recall gives them from the commit on, since it reads
+//     the truth.
+//  4. The database's files are scrubbed. If that fails it is tried again until it is done.
+package keeper

@@ -1,0 +1,177 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// The duties, which one replica has at a time.
+const (
+	dutyIndex = "index" // fills and follows a Store that all share
+	dutyEmbed = "embed"
+)
+
+// dutyTime is how long a duty is kept without a word: a replica that dies is
+// replaced after it. It is renewed before half of it is over. What a duty does may be
+// done twice, so that clocks that differ by a second do no harm.
+const dutyTime = 10 * time.Second
+
+const (
+	dutyRow    = "SELECT holder_id, held_until, done_to, version FROM memory_duty WHERE duty = ?"
+	makeDuty   = "INSERT INTO memory_duty (duty, holder_id, held_until, done_to, version) VALUES (?, '', 0, 0, '')"
+	holdDuty   = "UPDATE memory_duty SET holder_id = ?, held_until = ? WHERE duty = ?"
+	giveUpDuty = "UPDATE memory_duty SET held_until = 0 WHERE holder_id = ?"
+	moveDuty   = "UPDATE memory_duty SET done_to = ?, version = ? WHERE duty = ? AND holder_id = ?"
+)
+
+// A duty is who does something until when, and how far it is.
+type duty struct {
+	holder  string
+	until   time.Time
+	done    int64
+	version string // of what was done; "" while it is not complete
+}
+
+func (k *Keeper) readDuty(ctx context.Context, on host.Statements, name string) (d duty, err error) {
+	var until int64
+	_, err = row(ctx, on, dutyRow, []any{name}, &d.holder, &until, &d.done, &d.version)
+	d.until = timeOf(until)
+	return d, err
+}
+
+// hold takes a duty or renews it, and reports whether it is this keeper's.
+func (k *Keeper) hold(ctx context.Context, name string) (d duty, mine bool, err error) {
+	d, err = k.readDuty(ctx, k.db.Reads, name)
+	now := k.now()
+	switch {
+	case err != nil:
+		return d, false, err
+	case d.holder == k.holder && d.until.Sub(now) > dutyTime/2:
+		return d, true, nil
+	case d.holder != k.holder && now.Before(d.until):
+		return d, false, nil
+	}
+	err = k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+		d, mine, err = k.holdIn(ctx, t, name)
+		return err
+	})
+	return d, mine && err == nil, err
+}
+
+// holdIn looks again: another keeper may have been first.
+func (k *Keeper) holdIn(ctx context.Context, t *tx, name string) (d duty, mine bool, err error) {
+	if d, err = k.readDuty(ctx, t.on, name); err != nil {
+		return d, false, err
+	}
+	if d.holder != k.holder && t.at.Before(d.until) {
+		return d, false, nil
+	}
+	args := []any{k.holder, t.at.Add(dutyTime).UnixMicro(), name}
+	n, err := exec(ctx, t.on, holdDuty, args...)
+	if err == nil && n == 0 {
+		if _, err = exec(ctx, t.on, makeDuty, name); err == nil {
+			_, err = exec(ctx, t.on, holdDuty, args...)
+		}
+	}
+	return d, err == nil, err
+}
+
+// errNotHeld tells that another replica took a duty over.
+var errNotHeld = errors.New("another replica has this duty now")
+
+// advance keeps how far a duty is, and renews it.
+func (k *Keeper) advance(ctx context.Context, name string, done int64, version string) error {
+	return k.change(ctx, func(ctx context.Context, t *tx) error {
+		_, mine, err := k.holdIn(ctx, t, name)
+		if err == nil && !mine {
+			err = errNotHeld
+		}
+		if err == nil {
+			_, err = exec(ctx, t.on, moveDuty, done, version, name, k.holder)
+		}
+		return err
+	})
+}
+
+// giveUpDuties lets others have what this keeper had.
+func (k *Keeper) giveUpDuties(ctx context.Context) error {
+	return k.db.Write(ctx, func(ctx context.Context, on host.Statements) error {
+		_, err := exec(ctx, on, giveUpDuty, k.holder)
+		return err
+	})
+}
+
+// openShared fills a shared index where that is to be done and nobody is at it.
+func (k *Keeper) openShared(ctx context.Context, progress func(int)) error {
+	d, mine, err := k.hold(ctx, dutyIndex)
+	if err != nil || !mine {
+		return err
+	}
+	stale, err := k.isStale(ctx, d)
+	if err != nil || !stale {
+		return err
+	}
+	return k.fillHeld(ctx, progress)
+}
+
+// isStale tells whether a shared index must be filled anew: it is another
+// version's, was not completed, has lost its contents, or is behind the outbox.
+func (k *Keeper) isStale(ctx context.Context, d duty) (bool, error) {
+	if d.version != k.version() {
+		return true, nil
+	}
+	index, err := k.store.State(ctx)
+	if err != nil || index.Version != k.version() {
+		return true, err
+	}
+	h, err := readHead(ctx, k.db.Reads, "")
+	return d.done < h.trimmed, err
+}
+
+// applyShared has a shared index follow, if that is this keeper's duty.
+func (k *Keeper) applyShared(ctx context.Context) error {
+	d, mine, err := k.hold(ctx, dutyIndex)
+	if err != nil || !mine {
+		return err
+	}
+	h, err := readHead(ctx, k.db.Reads, "")
+	if err != nil || d.done == h.last && d.version == k.version() {
+		return err
+	}
+	if d.version != k.version() || d.done < h.trimmed {
+		return k.fillHeld(ctx, nil)
+	}
+	return k.applyLines(ctx, d.done, h, func(done int64) error { return k.advance(ctx, dutyIndex, done, k.version()) })
+}
+
+// fillShared fills a shared index because somebody asked for it.
+func (k *Keeper) fillShared(ctx context.Context, progress func(int)) error {
+	_, mine, err := k.hold(ctx, dutyIndex)
+	if err == nil && !mine {
+		return abi.NewProblem(abi.StoreConflict, "another replica has the index of memories in hand").WithHint("try again in %d seconds, or there", int(dutyTime/time.Second))
+	}
+	if err == nil {
+		err = k.fillHeld(ctx, progress)
+	}
+	return err
+}
+
+// fillHeld fills a shared index. Until it is complete it has no version in the
+// database, so that whoever takes over begins again.
+func (k *Keeper) fillHeld(ctx context.Context, progress func(int)) error {
+	h, err := readHead(ctx, k.db.Reads, "")
+	if err == nil {
+		err = k.advance(ctx, dutyIndex, h.last, "")
+	}
+	if err == nil {
+		err = k.fillAll(ctx, progress, func() error { return k.advance(ctx, dutyIndex, h.last, "") })
+	}
+	if err == nil {
+		err = k.advance(ctx, dutyIndex, h.last, k.version())
+	}
+	return err
+}

@@ -1,0 +1,238 @@
+package keeper
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// Bounds of embedding.
+const (
+	embedBatch   = 64 // texts of one question to the model
+	embedTime    = 30 * time.Second
+	embedPoll    = 2 * time.Second // between looks for what other replicas wrote
+	embedTries   = 8               // of one text, after which it stays without a vector until the model changes
+	listedAtOnce = 1024            // memories that are listed for a vector in one transaction
+)
+
+const (
+	wantVector   = "INSERT INTO memory_unembedded (tenant_id, user_id, memory_id, tries) VALUES (?, ?, ?, 0)"
+	unembedded   = "SELECT tenant_id, user_id, memory_id, tries FROM memory_unembedded WHERE tries < ? ORDER BY tries, tenant_id, user_id, memory_id LIMIT ?"
+	embedded     = "DELETE FROM memory_unembedded" + ofMemory
+	embedFailed  = "UPDATE memory_unembedded SET tries = tries + 1" + ofMemory
+	removeVector = "DELETE FROM memory_vector" + ofMemory
+	makeVector   = "INSERT INTO memory_vector (tenant_id, user_id, memory_id, model, vector) VALUES (?, ?, ?, ?, ?)"
+	textOf       = "SELECT words, index_words FROM memory_node" + ofMemory
+)
+
+// wantVector lists a new memory for the embedder. A host without one lists none:
+// the first with one lists what is missing.
+func (t *tx) wantVector(ctx context.Context, o Owner, id memory.ID) error {
+	if !t.embed {
+		return nil
+	}
+	_, err := exec(ctx, t.on, wantVector, memoryArgs(o, id)...)
+	return err
+}
+
+// embedAll gives memories their vectors until ctx ends, one replica at a time. An
+// embedder that fails keeps nobody: such memories are found by their words.
+func (k *Keeper) embedAll(ctx context.Context) {
+	ticks := time.NewTicker(embedPoll)
+	defer ticks.Stop()
+	wait := firstWait
+	signal(k.toEmbed)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		case <-k.toEmbed:
+		}
+		_, mine, err := k.hold(ctx, dutyEmbed)
+		for more := mine; more && err == nil; {
+			more, err = k.embedSome(ctx)
+		}
+		if err == nil || ctx.Err() != nil {
+			wait = firstWait
+			continue
+		}
+		k.log.Warn("memories: the embedder failed; words still find everything, and it tries again", "error", err, "wait", wait)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, longWait)
+	}
+}
+
+// A wanting is a memory that has no vector.
+type wanting struct {
+	key
+	tries int
+	text  string
+}
+
+// embedSome embeds one batch, and reports whether there may be more. Where a text has failed
+// before, it goes alone: one that the model refuses keeps no other one.
+func (k *Keeper) embedSome(ctx context.Context) (more bool, err error) {
+	all, err := k.wantings(ctx)
+	if err != nil || len(all) == 0 {
+		return false, err
+	}
+	if all[0].tries > 0 {
+		all = all[:1]
+	}
+	ctx, cancel := context.WithTimeout(ctx, embedTime)
+	defer cancel()
+	input := make([]string, len(all))
+	for i, w := range all {
+		input[i] = w.text
+	}
+	vectors, err := k.embedder.Embed(ctx, input)
+	if err == nil && !k.fit(vectors, len(all)) {
+		err = abi.NewProblem(abi.Unavailable, "the embedder %s gave other vectors than it is to give", k.embedder.Name()).WithHint("check its model and its dimensions")
+	}
+	if err != nil {
+		return false, k.embedFailed(context.WithoutCancel(ctx), all, err)
+	}
+	return true, k.keepVectors(ctx, all, vectors)
+}
+
+func (k *Keeper) fit(vectors [][]float32, n int) bool {
+	for _, v := range vectors {
+		if len(v) != k.embedder.Dimensions() {
+			return false
+		}
+	}
+	return len(vectors) == n
+}
+
+func (k *Keeper) wantings(ctx context.Context) (all []wanting, err error) {
+	err = each(ctx, k.db.Reads, unembedded, []any{embedTries, embedBatch}, func(rows *sql.Rows) error {
+		var w wanting
+		err := rows.Scan(&w.owner.Tenant, &w.owner.User, &w.id, &w.tries)
+		all = append(all, w)
+		return err
+	})
+	for i, w := range all {
+		if err != nil {
+			return nil, err
+		}
+		var words, indexWords []byte
+		_, err = row(ctx, k.db.Reads, textOf, memoryArgs(w.owner, w.id), &words, &indexWords)
+		if all[i].text = string(indexWords); len(indexWords) == 0 {
+			all[i].text = string(words)
+		}
+	}
+	return all, err
+}
+
+func (k *Keeper) embedFailed(ctx context.Context, all []wanting, cause error) error {
+	err := k.change(ctx, func(ctx context.Context, t *tx) error {
+		for _, w := range all {
+			if _, err := exec(ctx, t.on, embedFailed, memoryArgs(w.owner, w.id)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return cause
+}
+
+// keepVectors keeps vectors, and tells the followers. A memory that was forgotten
+// meanwhile gets none.
+func (k *Keeper) keepVectors(ctx context.Context, all []wanting, vectors [][]float32) error {
+	return k.change(ctx, func(ctx context.Context, t *tx) error {
+		for i, w := range all {
+			args := memoryArgs(w.owner, w.id)
+			n, err := exec(ctx, t.on, embedded, args...)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				continue
+			}
+			if _, err := exec(ctx, t.on, removeVector, args...); err != nil {
+				return err
+			}
+			if _, err := exec(ctx, t.on, makeVector, append(args, k.embedder.Name(), bytesOf(vectors[i]))...); err != nil {
+				return err
+			}
+			if err := t.touched(ctx, w.owner, w.id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const (
+	keysAfter   = "SELECT node_no, tenant_id, user_id, memory_id FROM memory_node WHERE node_no > ? ORDER BY node_no LIMIT ?"
+	vectorModel = "SELECT model FROM memory_vector" + ofMemory
+	isListed    = "SELECT tries FROM memory_unembedded" + ofMemory
+	resetListed = "UPDATE memory_unembedded SET tries = 0"
+)
+
+// listUnembedded lists all memories that have no vector of this model, once for each
+// change of the model.
+func (k *Keeper) listUnembedded(ctx context.Context) error {
+	d, mine, err := k.hold(ctx, dutyEmbed)
+	if err != nil || !mine || d.version == k.embedder.Name() {
+		return err
+	}
+	if err := k.change(ctx, func(ctx context.Context, t *tx) error {
+		_, err := exec(ctx, t.on, resetListed)
+		return err
+	}); err != nil {
+		return err
+	}
+	for after, more := int64(0), true; more; {
+		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+			after, more, err = k.listSome(ctx, t, after)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return k.advance(ctx, dutyEmbed, 0, k.embedder.Name())
+}
+
+func (k *Keeper) listSome(ctx context.Context, t *tx, after int64) (last int64, more bool, err error) {
+	last = after
+	var all []key
+	err = each(ctx, t.on, keysAfter, []any{after, listedAtOnce}, func(rows *sql.Rows) error {
+		var one key
+		err := rows.Scan(&last, &one.owner.Tenant, &one.owner.User, &one.id)
+		all = append(all, one)
+		return err
+	})
+	for _, one := range all {
+		if err == nil {
+			err = k.listOne(ctx, t, one)
+		}
+	}
+	return last, len(all) == listedAtOnce, err
+}
+
+func (k *Keeper) listOne(ctx context.Context, t *tx, one key) error {
+	var model string
+	var tries int
+	args := memoryArgs(one.owner, one.id)
+	has, err := row(ctx, t.on, vectorModel, args, &model)
+	if err != nil || has && model == k.embedder.Name() {
+		return err
+	}
+	listed, err := row(ctx, t.on, isListed, args, &tries)
+	if err != nil || listed {
+		return err
+	}
+	return t.wantVector(ctx, one.owner, one.id)
+}

@@ -1,0 +1,123 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/memory"
+)
+
+// A fakeEmbedder plays a model: its vectors tell the length of a text.
+type fakeEmbedder struct {
+	name   string
+	down   atomic.Bool
+	refuse string // a text with this in it fails all that come with it
+	asked  atomic.Int64
+}
+
+func (e *fakeEmbedder) Name() string    { return "fake " + e.name }
+func (e *fakeEmbedder) Dimensions() int { return 4 }
+
+func (e *fakeEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	if e.down.Load() {
+		return nil, errors.New("the model is down")
+	}
+	var vectors [][]float32
+	for _, text := range texts {
+		if e.refuse != "" && strings.Contains(text, e.refuse) {
+			return nil, errors.New("the model refuses a text")
+		}
+		e.asked.Add(1)
+		v := []float32{0, 0, 0, 0}
+		v[len(text)%4] = 1
+		vectors = append(vectors, v)
+	}
+	return vectors, nil
+}
+
+// vectorsIn counts the entries of an index that have a vector.
+func vectorsIn(t testing.TB, store memory.Store, o Owner) (n int) {
+	t.Helper()
+	for i := range 4 {
+		query := []float32{0, 0, 0, 0}
+		query[i] = 1
+		found, err := store.Dense(t.Context(), memory.Filter{Tenant: o.Tenant, User: o.User}, query, 1000)
+		must(t, err)
+		for _, f := range found {
+			if f.Score > 0.9 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func waitForVectors(t testing.TB, k *Keeper, want int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); vectorsIn(t, k.store, ann) != want; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d memories have a vector; want %d", vectorsIn(t, k.store, ann), want)
+		}
+	}
+}
+
+func TestVectorsComeAfterTheWriteAndToEveryReplica(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		model := &fakeEmbedder{}
+		with := func(c *Config) { c.Embedder = model }
+		a, b := r.open(with), r.again().open(with)
+		for i := range 5 {
+			a.testOnlyRemember(t, ann, said(fmt.Sprintf("tea number%d %s", i, strings.Repeat(".", i))))
+		}
+		waitForVectors(t, a, 5)
+		waitForVectors(t, b, 5)
+		if model.asked.Load() != 5 {
+			t.Errorf("the model was asked for %d texts; want 5", model.asked.Load())
+		}
+		c := r.again().open(with) // takes them from the database
+		if n := vectorsIn(t, c.store, ann); n != 5 {
+			t.Errorf("a new replica has %d vectors", n)
+		}
+	})
+}
+
+func TestAnEmbedderThatIsDownKeepsNobody(t *testing.T) {
+	model := &fakeEmbedder{}
+	model.down.Store(true)
+	k := sqliteRig(t).open(func(c *Config) { c.Embedder = model })
+	k.testOnlyRemember(t, ann, said("prefers jasmine tea"))
+	k.testOnlySync(t)
+	if len(finds(t, k.store, ann, "jasmine")) != 1 {
+		t.Error("words do not find it")
+	}
+	model.down.Store(false)
+	waitForVectors(t, k, 1)
+}
+
+func TestATextThatTheModelRefusesKeepsNoOtherFromItsVector(t *testing.T) {
+	model := &fakeEmbedder{refuse: "poison"}
+	k := sqliteRig(t).open(func(c *Config) { c.Embedder = model })
+	k.testOnlyRemember(t, ann, said("prefers tea"), said("this is poison"), said("likes coffee more than milk"))
+	waitForVectors(t, k, 2)
+}
+
+func TestAnotherModelGivesAllMemoriesNewVectors(t *testing.T) {
+	r := sqliteRig(t)
+	a := r.open()
+	a.testOnlyRemember(t, ann, said("prefers tea"), said("likes coffee a lot"))
+	must(t, a.Close())
+	for _, name := range []string{"one", "two"} {
+		model := &fakeEmbedder{name: name}
+		k := r.open(func(c *Config) { c.Embedder = model })
+		waitForVectors(t, k, 2)
+		if model.asked.Load() != 2 {
+			t.Errorf("model %s was asked for %d texts", name, model.asked.Load())
+		}
+		must(t, k.Close())
+	}
+}

@@ -1,0 +1,342 @@
+package keeper
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// Bounds of one reconciliation: what a user of years has, and what one transaction
+// can read.
+const (
+	maxClaims = 4096
+	maxGaps   = 4096
+)
+
+const (
+	withClaims   = nodeColumns + ofOwner + " AND layer IN (1, 3) AND status = '" + string(memory.Active) + "' ORDER BY memory_id DESC LIMIT ?"
+	gapsOfOwner  = "SELECT detail FROM memory_gap" + ofOwner + " ORDER BY gap_id LIMIT ?"
+	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at, gap_id LIMIT ?"
+	gapThere     = "SELECT gap_id FROM memory_gap" + ofMemory + " AND occasion = ?"
+	makeGap      = "INSERT INTO memory_gap (tenant_id, user_id, memory_id, gap_id, occasion, seen_at, question_id, closed, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	changeGap    = "UPDATE memory_gap SET question_id = ?, closed = ?, detail = ? WHERE tenant_id = ? AND user_id = ? AND gap_id = ?"
+	ofQuestion   = ofOwner + " AND question_id = ?"
+	questionOf   = "SELECT detail FROM memory_question" + ofQuestion
+	questionsOf  = "SELECT detail FROM memory_question" + ofOwner + " ORDER BY question_id LIMIT ?"
+	openOf       = "SELECT question_id FROM memory_question" + ofMemory + " AND answer = ''"
+	openOfOwner  = "SELECT detail FROM memory_question" + ofOwner + " AND answer = '' ORDER BY question_id LIMIT ?"
+	makeQuestion = "INSERT INTO memory_question (tenant_id, user_id, memory_id, question_id, answer, detail) VALUES (?, ?, ?, ?, ?, ?)"
+	setQuestion  = "UPDATE memory_question SET answer = ?, detail = ?" + ofQuestion
+)
+
+// Reconcile compares what a user declared with what was seen of him, by memory's
+// rules, and keeps what follows: more trust where it agrees, gaps where it does not,
+// and questions. It changes no word of a memory. It gives what was kept: of a memory
+// and a session one gap, of a memory one question that waits. It may be repeated.
+func (k *Keeper) Reconcile(ctx context.Context, o Owner, set memory.ReconcileConfig) (memory.Reconciliation, error) {
+	const op = "keeper.Reconcile"
+	if err := o.check(); err != nil {
+		return memory.Reconciliation{}, fail(op, err)
+	}
+	var kept memory.Reconciliation
+	err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+		kept, err = t.reconcile(ctx, o, set)
+		return err
+	})
+	if err != nil {
+		return memory.Reconciliation{}, fail(op, err)
+	}
+	return kept, nil
+}
+
+func (t *tx) reconcile(ctx context.Context, o Owner, set memory.ReconcileConfig) (kept memory.Reconciliation, err error) {
+	of := map[memory.ID]stored{}
+	var declared, seen []memory.Node
+	err = each(ctx, t.on, withClaims, append(ownerArgs(o), maxClaims), func(rows *sql.Rows) error {
+		s, err := scanNode(rows)
+		switch {
+		case s.Claim == nil:
+		case s.Layer == memory.Declared:
+			declared, of[s.ID] = append(declared, s.Node), s
+		default:
+			seen = append(seen, s.Node)
+		}
+		return err
+	})
+	if err != nil {
+		return kept, err
+	}
+	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOwner, append(ownerArgs(o), maxGaps)...)
+	if err != nil {
+		return kept, err
+	}
+	r := memory.Reconcile(set, declared, seen, gaps, t.at)
+	return t.keepReconciled(ctx, of, gaps, r)
+}
+
+func (t *tx) keepReconciled(ctx context.Context, of map[memory.ID]stored, gaps []memory.Gap, r memory.Reconciliation) (kept memory.Reconciliation, err error) {
+	for _, a := range r.Agreed {
+		s := of[a.Memory]
+		s.Node = a.Apply(s.Node)
+		if err := t.lived(ctx, Owner{s.Tenant, s.User}, s.ID, Verified, "behaviour"); err != nil {
+			return kept, err
+		}
+		if err := t.save(ctx, s); err != nil {
+			return kept, err
+		}
+		kept.Agreed = append(kept.Agreed, a)
+	}
+	for _, g := range r.Gaps {
+		added, err := t.addGap(ctx, g)
+		if err != nil {
+			return kept, err
+		}
+		if added {
+			kept.Gaps = append(kept.Gaps, g)
+		}
+	}
+	for _, q := range r.Questions {
+		added, err := t.addQuestion(ctx, q)
+		if err != nil {
+			return kept, err
+		}
+		if added {
+			kept.Questions = append(kept.Questions, q)
+		}
+	}
+	kept.Asked = r.Asked
+	for _, g := range gaps {
+		if question, ok := r.Asked[g.ID]; ok {
+			g.Question = question
+			if err := t.saveGap(ctx, g); err != nil {
+				return kept, err
+			}
+		}
+	}
+	return kept, nil
+}
+
+// addGap keeps a gap, unless its memory has one of its session.
+func (t *tx) addGap(ctx context.Context, g memory.Gap) (added bool, err error) {
+	o := Owner{g.Tenant, g.User}
+	args := memoryArgs(o, g.Memory)
+	occasion := cmp.Or(string(g.Session), g.ID)
+	var there string
+	if found, err := row(ctx, t.on, gapThere, append(args, occasion), &there); err != nil || found {
+		return false, err
+	}
+	detail, err := json.Marshal(g)
+	if err != nil {
+		return false, err
+	}
+	if _, err := exec(ctx, t.on, makeGap, append(args, g.ID, occasion, micros(g.At), g.Question, g.Closed, detail)...); err != nil {
+		return false, err
+	}
+	for _, id := range g.Evidence {
+		if err := t.link(ctx, o, id, roleEvidence, g.ID); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (t *tx) saveGap(ctx context.Context, g memory.Gap) error {
+	detail, err := json.Marshal(g)
+	if err == nil {
+		_, err = exec(ctx, t.on, changeGap, g.Question, g.Closed, detail, string(g.Tenant), string(g.User), g.ID)
+	}
+	return err
+}
+
+// addQuestion keeps a question, unless its memory has one that waits.
+func (t *tx) addQuestion(ctx context.Context, q memory.Question) (added bool, err error) {
+	args := memoryArgs(Owner{q.Tenant, q.User}, q.Memory)
+	var there string
+	if found, err := row(ctx, t.on, openOf, args, &there); err != nil || found {
+		return false, err
+	}
+	detail, err := json.Marshal(q)
+	if err == nil {
+		_, err = exec(ctx, t.on, makeQuestion, append(args, q.ID, string(q.Answer), detail)...)
+	}
+	return err == nil, err
+}
+
+func (t *tx) saveQuestion(ctx context.Context, q memory.Question) error {
+	detail, err := json.Marshal(q)
+	if err == nil {
+		_, err = exec(ctx, t.on, setQuestion, string(q.Answer), detail, string(q.Tenant), string(q.User), q.ID)
+	}
+	return err
+}
+
+// Gaps gives the gaps of an owner, open and closed, by id.
+func (k *Keeper) Gaps(ctx context.Context, o Owner) ([]memory.Gap, error) {
+	gaps, err := documents[memory.Gap](ctx, k.db.Reads, gapsOfOwner, append(ownerArgs(o), maxGaps)...)
+	return gaps, fail("keeper.Gaps", err)
+}
+
+// Questions gives the questions to an owner, answered or not, by id.
+func (k *Keeper) Questions(ctx context.Context, o Owner) ([]memory.Question, error) {
+	questions, err := documents[memory.Question](ctx, k.db.Reads, questionsOf, append(ownerArgs(o), maxGaps)...)
+	return questions, fail("keeper.Questions", err)
+}
+
+// Ask gives the question that fits a decision point, if there is one that was not
+// asked yet, and keeps that it was asked: of several callers one gets it. It comes
+// with the memory that it is about, for its words.
+func (k *Keeper) Ask(ctx context.Context, at memory.Point) (q memory.Question, about memory.Node, ok bool, err error) {
+	const op = "keeper.Ask"
+	o := Owner{at.Tenant, at.User}
+	if err := o.check(); err != nil {
+		return q, about, false, fail(op, err)
+	}
+	if open, err := documents[memory.Question](ctx, k.db.Reads, openOfOwner, append(ownerArgs(o), 1)...); err != nil || len(open) == 0 {
+		return q, about, false, fail(op, err)
+	}
+	err = k.change(ctx, func(ctx context.Context, t *tx) error {
+		open, err := documents[memory.Question](ctx, t.on, openOfOwner, append(ownerArgs(o), maxGaps)...)
+		if err != nil {
+			return err
+		}
+		if q, ok = memory.NextQuestion(open, at, t.at); !ok {
+			return nil
+		}
+		s, err := find(ctx, t.on, "", o, q.Memory)
+		about = s.Node
+		if err == nil {
+			err = t.saveQuestion(ctx, q)
+		}
+		return err
+	})
+	if err != nil {
+		return memory.Question{}, memory.Node{}, false, fail(op, err)
+	}
+	return q, about, ok, nil
+}
+
+// Answer keeps a user's answer to a question, and what it does to the memory and its
+// gaps, by memory.Resolve: all of it or nothing. It fails with NotFound where there
+// is no such question, and as memory.Resolve does.
+func (k *Keeper) Answer(ctx context.Context, o Owner, question string, set memory.ReconcileConfig, a memory.Answer) (memory.Resolved, error) {
+	const op = "keeper.Answer"
+	if err := o.check(); err != nil {
+		return memory.Resolved{}, fail(op, err)
+	}
+	var r memory.Resolved
+	err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+		r, err = t.answer(ctx, o, question, set, a)
+		return err
+	})
+	if err != nil {
+		return memory.Resolved{}, fail(op, err)
+	}
+	return r, nil
+}
+
+func (t *tx) answer(ctx context.Context, o Owner, question string, set memory.ReconcileConfig, a memory.Answer) (r memory.Resolved, err error) {
+	found, err := documents[memory.Question](ctx, t.on, questionOf, append(ownerArgs(o), question)...)
+	if err != nil {
+		return r, err
+	}
+	if len(found) == 0 {
+		return r, abi.NewProblem(abi.NotFound, "there is no question %.80q to this user", question)
+	}
+	s, err := find(ctx, t.on, t.lock, o, found[0].Memory)
+	if err != nil {
+		return r, err
+	}
+	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOne, append(memoryArgs(o, s.ID), maxGaps)...)
+	if err != nil {
+		return r, err
+	}
+	a.At = orTime(a.At, t.at)
+	if r, err = memory.Resolve(set, found[0], s.Node, gaps, a); err != nil {
+		return r, err
+	}
+	return r, t.keepAnswer(ctx, s, &r, question)
+}
+
+func (t *tx) keepAnswer(ctx context.Context, s stored, r *memory.Resolved, question string) error {
+	o, event := Owner{s.Tenant, s.User}, Verified
+	if r.Memory.Status == memory.Superseded {
+		s.end(memory.Superseded, r.Memory.Valid.Until, t.at)
+		r.Memory.Valid, event = s.Valid, Superseded
+	}
+	s.Node = r.Memory
+	if err := t.save(ctx, s); err != nil {
+		return err
+	}
+	if r.New != nil {
+		n := t.fresh(o, *r.New)
+		if err := checkNode(n); err != nil {
+			return err
+		}
+		next, err := t.remember(ctx, n)
+		if err != nil {
+			return err
+		}
+		n.ID, s.SupersededBy = next.ID, next.ID
+		*r.New, r.Memory = n, s.Node
+		if err := t.save(ctx, s); err != nil {
+			return err
+		}
+		if err := t.link(ctx, o, s.ID, roleNext, string(next.ID)); err != nil {
+			return err
+		}
+	}
+	for _, g := range r.Gaps {
+		if err := t.saveGap(ctx, g); err != nil {
+			return err
+		}
+	}
+	if err := t.saveQuestion(ctx, r.Question); err != nil {
+		return err
+	}
+	return t.lived(ctx, o, s.ID, event, question)
+}
+
+const waiting = "SELECT detail FROM memory_question" + ofMemory + " AND answer = '' ORDER BY question_id LIMIT ?"
+
+// closeGaps settles what is open about a memory that was changed without a question:
+// there is nothing left to ask.
+func (t *tx) closeGaps(ctx context.Context, said memory.Node, by memory.Resolution) error {
+	args := append(memoryArgs(Owner{said.Tenant, said.User}, said.ID), maxGaps)
+	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOne, args...)
+	if err != nil {
+		return err
+	}
+	for _, g := range memory.CloseGaps(gaps, said, by) {
+		if err := t.saveGap(ctx, g); err != nil {
+			return err
+		}
+	}
+	open, err := documents[memory.Question](ctx, t.on, waiting, args...)
+	for _, q := range open {
+		q.Answer, q.Answered = by, t.at
+		if err == nil {
+			err = t.saveQuestion(ctx, q)
+		}
+	}
+	return err
+}
+
+// documents gives the rows of a statement whose only column is JSON.
+func documents[T any](ctx context.Context, on host.Statements, query string, args ...any) (all []T, err error) {
+	err = each(ctx, on, query, args, func(rows *sql.Rows) error {
+		var raw []byte
+		var one T
+		err := rows.Scan(&raw)
+		if err == nil {
+			err = json.Unmarshal(raw, &one)
+		}
+		all = append(all, one)
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,257 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// contradict has an owner say one thing and do another, three times, and gives the
+// memory of what was said.
+func contradict(t testing.TB, k *Keeper, o Owner) memory.ID {
+	t.Helper()
+	n := said("open with 10 minutes of talk")
+	claim := memory.Between("opening.minutes", 10, 10, "min")
+	n.Claim, n.Domain, n.Known.From = &claim, "pacing", k.now()
+	n.At = k.now().Add(-time.Hour)
+	id := k.testOnlyRemember(t, o, n)[0]
+	for i := range 3 {
+		observe(t, k, o, i, 30)
+	}
+	return id
+}
+
+func observe(t testing.TB, k *Keeper, o Owner, session int, minutes float64) memory.ID {
+	t.Helper()
+	claim := memory.Between("opening.minutes", minutes, minutes, "min")
+	seen := memory.Node{Text: fmt.Sprintf("opened with %v minutes in session %d", minutes, session), Layer: memory.Behaviour, Kind: memory.Habit, Claim: &claim,
+		Source: memory.Source{Session: host.SessionID(fmt.Sprint("live", session)), Order: 1}}
+	id := k.testOnlyRemember(t, o, seen)[0]
+	_, err := k.Reconcile(t.Context(), o, memory.DefaultReconcile())
+	must(t, err)
+	return id
+}
+
+func TestThreeContradictionsMakeOneQuestionAndNoWordIsChanged(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		id := contradict(t, k, ann)
+		before := k.testOnlyGet(t, ann, id)
+		for range 2 { // a repetition adds nothing
+			again, err := k.Reconcile(t.Context(), ann, memory.DefaultReconcile())
+			must(t, err)
+			if len(again.Gaps)+len(again.Questions)+len(again.Agreed) != 0 {
+				t.Errorf("reconciled again: %+v", again)
+			}
+		}
+		gaps, err := k.Gaps(t.Context(), ann)
+		must(t, err)
+		questions, err := k.Questions(t.Context(), ann)
+		must(t, err)
+		if len(gaps) != 3 || len(questions) != 1 || questions[0].Memory != id {
+			t.Fatalf("%d gaps, questions %+v", len(gaps), questions)
+		}
+		for _, g := range gaps {
+			if g.Question != questions[0].ID {
+				t.Errorf("gap %s leads to question %q", g.ID, g.Question)
+			}
+		}
+		observe(t, k, ann, 4, 45) // a fourth makes no second question
+		if questions, err = k.Questions(t.Context(), ann); err != nil || len(questions) != 1 {
+			t.Errorf("%d questions, %v", len(questions), err)
+		}
+		if after := k.testOnlyGet(t, ann, id); !reflect.DeepEqual(after, before) {
+			t.Errorf("the memory became %+v, was %+v", after, before)
+		}
+	})
+}
+
+func TestOneGapOfAMemoryAndASession(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		id := k.testOnlyRemember(t, ann, said("x"))[0]
+		add := func(gap string, session host.SessionID) (added bool) {
+			g := memory.Gap{ID: gap, Tenant: ann.Tenant, User: ann.User, Memory: id, Session: session}
+			must(t, k.change(t.Context(), func(ctx context.Context, t *tx) (err error) {
+				added, err = t.addGap(ctx, g)
+				return err
+			}))
+			return added
+		}
+		if !add("g1", "s1") || add("g2", "s1") || !add("g3", "s2") || !add("g4", "") || !add("g5", "") {
+			t.Error("a session has other than one gap, or gaps without one count as one")
+		}
+	})
+}
+
+func TestAQuestionIsAskedOnceWhoeverAsks(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		keepers := []*Keeper{r.open(), r.again().open()}
+		id := contradict(t, keepers[0], ann)
+		var asked atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				q, about, ok, err := keepers[i%2].Ask(t.Context(), memory.Point{Tenant: ann.Tenant, User: ann.User, Domain: "pacing"})
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					asked.Add(1)
+					if q.Memory != id || about.ID != id || q.Asked.IsZero() {
+						t.Errorf("%+v about %+v", q, about)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if asked.Load() != 1 {
+			t.Errorf("asked %d times", asked.Load())
+		}
+	})
+}
+
+func TestAnAnswerUpdatesKeepsOrRetires(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		for _, tt := range []struct {
+			answer memory.Answer
+			status memory.Status
+		}{
+			{memory.Answer{Resolution: memory.Kept}, memory.Active},
+			{memory.Answer{Resolution: memory.Retired}, memory.Superseded},
+			{memory.Answer{Resolution: memory.Updated, Text: "open with 30 minutes of talk"}, memory.Superseded},
+		} {
+			t.Run(string(tt.answer.Resolution), func(t *testing.T) {
+				k, o := r.open(), Owner{"shop", host.UserID(tt.answer.Resolution)}
+				id := contradict(t, k, o)
+				before := k.testOnlyGet(t, o, id)
+				questions, err := k.Questions(t.Context(), o)
+				must(t, err)
+				resolved, err := k.Answer(t.Context(), o, questions[0].ID, memory.DefaultReconcile(), tt.answer)
+				must(t, err)
+				after := k.testOnlyGet(t, o, id)
+				if after.Status != tt.status || after.Text != before.Text {
+					t.Errorf("the memory is %s: %q", after.Status, after.Text)
+				}
+				gaps, err := k.Gaps(t.Context(), o)
+				must(t, err)
+				for _, g := range gaps {
+					if g.Closed != string(tt.answer.Resolution) || len(g.Evidence) == 0 {
+						t.Errorf("gap %+v", g)
+					}
+				}
+				if (resolved.New != nil) != (tt.answer.Resolution == memory.Updated) {
+					t.Fatalf("new words: %+v", resolved.New)
+				}
+				if resolved.New != nil {
+					if n := k.testOnlyGet(t, o, resolved.New.ID); n.Text != tt.answer.Text || after.SupersededBy != n.ID || n.Layer != memory.Declared {
+						t.Errorf("the new words are %+v", n)
+					}
+				}
+				_, err = k.Answer(t.Context(), o, questions[0].ID, memory.DefaultReconcile(), tt.answer)
+				wantCode(t, err, abi.BadArguments)
+			})
+		}
+	})
+}
+
+func TestAgreementRaisesTrust(t *testing.T) {
+	k := sqliteRig(t).open()
+	claim := memory.Between("opening.minutes", 10, 12, "min")
+	n := said("open with 10 minutes of talk")
+	n.Claim, n.At = &claim, k.now().Add(-time.Hour)
+	id := k.testOnlyRemember(t, ann, n)[0]
+	observe(t, k, ann, 1, 11)
+	if got := k.testOnlyGet(t, ann, id); got.Trust <= n.Trust || got.Verified != 1 {
+		t.Errorf("trust %v, verified %d", got.Trust, got.Verified)
+	}
+}
+
+func TestTrustMovesOnceForEachTraceAndAReplayGivesTheSame(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock() // stands still: the order must not hang on it
+		k := r.open(withClock(now))
+		up, down, yes, no := 0.2, -0.1, true, false
+		for i := range 60 {
+			domain := []string{"pricing", "pacing"}[i%2]
+			trace, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: domain, Point: "p", Question: "q", Output: "o"})
+			must(t, err)
+			action, lift, right := memory.Accept, &up, (*bool)(nil)
+			switch i * 7 % 5 {
+			case 1:
+				lift = &down
+			case 2:
+				action, lift, right = memory.Reject, nil, &yes
+			case 3:
+				action, lift, right = memory.Modify, nil, &no
+			}
+			_, err = k.Act(t.Context(), ann, trace.ID, action, "")
+			must(t, err)
+			for range 2 { // the second changes nothing
+				_, err = k.Attribute(t.Context(), ann, trace.ID, lift, right)
+				must(t, err)
+			}
+		}
+		kept, err := k.Trusts(t.Context(), ann)
+		must(t, err)
+		replayed, err := k.ReplayTrust(t.Context(), ann)
+		must(t, err)
+		again, err := k.Trusts(t.Context(), ann)
+		must(t, err)
+		if len(kept) != 2 || len(replayed.Differ) != 0 {
+			t.Errorf("trusts %v, traces that differ %v", kept, replayed.Differ)
+		}
+		for domain, score := range kept {
+			if math.Float64bits(again[domain]) != math.Float64bits(score) {
+				t.Errorf("%s: kept %v, replayed %v", domain, score, again[domain])
+			}
+		}
+	})
+}
+
+func TestATraceIsWrittenAtThreeMoments(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock()
+		k := r.open(withClock(now))
+		shown, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "pricing", Point: "p", Question: "q", Output: "o", Action: memory.Accept, TrustDelta: 9})
+		must(t, err)
+		if shown.TrustAtMoment != memory.InitialTrust || shown.Action != "" || shown.TrustDelta != 0 || !shown.Shown.Equal(now.now()) {
+			t.Errorf("shown: %+v", shown)
+		}
+		lift := 0.1
+		_, err = k.Attribute(t.Context(), ann, shown.ID, &lift, nil)
+		wantCode(t, err, abi.BadValue) // nobody acted yet
+		acted := now.move(time.Minute)
+		_, err = k.Act(t.Context(), ann, shown.ID, memory.Accept, "")
+		must(t, err)
+		_, err = k.Act(t.Context(), ann, shown.ID, memory.Accept, "")
+		must(t, err)
+		_, err = k.Act(t.Context(), ann, shown.ID, memory.Reject, "")
+		wantCode(t, err, abi.BadValue)
+		now.move(time.Minute)
+		done, err := k.Attribute(t.Context(), ann, shown.ID, &lift, nil)
+		must(t, err)
+		if !done.Acted.Equal(acted) || *done.Lift != lift || done.TrustDelta != memory.AdoptedGain || done.Attributed.IsZero() {
+			t.Errorf("attributed: %+v", done)
+		}
+		if score, err := k.Trust(t.Context(), ann, "pricing"); err != nil || score != 0.55 {
+			t.Errorf("trust %v, %v", score, err)
+		}
+		for _, o := range []Owner{{"shop", "bob"}, {"other", "ann"}} {
+			_, err := k.Act(t.Context(), o, shown.ID, memory.Accept, "")
+			wantCode(t, err, abi.NotFound)
+			if score, err := k.Trust(t.Context(), o, "pricing"); err != nil || score != memory.InitialTrust {
+				t.Errorf("%v has trust %v, %v", o, score, err)
+			}
+		}
+	})
+}

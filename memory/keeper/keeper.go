@@ -1,0 +1,301 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// DefaultPoll is how often a keeper looks for what other replicas wrote: what one
+// learned another recalls well within a second, and a look costs one point read.
+const DefaultPoll = 200 * time.Millisecond
+
+// A Config is how a keeper works. DB must be set.
+type Config struct {
+	DB host.Database
+
+	// Store is the index that follows the truth. Nil for a keeper that only reads
+	// and changes the truth, such as a command's: it has no Recall.
+	Store memory.Store
+	// Shared is whether all replicas have one Store: then one of them fills it at a
+	// time. One that is not shared is filled anew by Open.
+	Shared bool
+
+	// Embedder gives vectors, after the write. Nil for none.
+	Embedder memory.Embedder
+
+	Now    func() time.Time // time.Now by default; replicas should agree to a second
+	Poll   time.Duration    // DefaultPoll by default
+	Logger *slog.Logger     // slog.Default() by default
+
+	Ranking memory.Ranking // of hits; memory.Measured() by default
+
+	// InitialTrust is the trust in a domain without traces; memory.InitialTrust by
+	// default.
+	InitialTrust float64
+
+	// Progress is told by Open how many memories a rebuild has put into the Store so
+	// far. May be nil.
+	Progress func(done int)
+}
+
+// A Keeper keeps the memories of one host: the truth in its database, and an index
+// after it. It is safe for concurrent use, also by several keepers, of one process
+// or of many, on one database. Every error that it gives is a *host.Error:
+// StoreFailure where the database or the index failed and nothing was changed (safe
+// to repeat), unless the message says otherwise; BadValue where what it was given is
+// out of bounds; NotFound where there is no such memory of that owner; and what each
+// method names.
+type Keeper struct {
+	db       host.Database
+	store    memory.Store
+	shared   bool
+	embedder memory.Embedder
+	now      func() time.Time
+	poll     time.Duration
+	log      *slog.Logger
+	lock     string // ends a SELECT of a row that the transaction will write
+	holder   string // of duties
+
+	wake    chan struct{} // a commit of this keeper's: look at the outbox now
+	toEmbed chan struct{} // there is something to embed
+	follow  follower
+	uses    uses
+
+	ranking      memory.Ranking
+	initialTrust float64
+
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+	shut  atomic.Bool
+}
+
+// An Owner is whose memories are meant. Every key has both parts.
+type Owner struct {
+	Tenant host.TenantID `json:"tenant"`
+	User   host.UserID   `json:"user"`
+}
+
+func (o Owner) check() error {
+	if err := (host.SessionRef{Tenant: o.Tenant, User: o.User, Session: "any"}).Valid(); err != nil {
+		return badValue("%s", err)
+	}
+	return nil
+}
+
+// Open brings the keeper's tables up to date, fills the Store anew where it is not
+// what this keeper makes (see Rebuild), and starts to follow the outbox. The caller
+// closes the keeper, then the Store, then the database.
+func Open(ctx context.Context, c Config) (*Keeper, error) {
+	const op = "keeper.Open"
+	k := &Keeper{
+		db: c.DB, store: c.Store, shared: c.Shared, embedder: c.Embedder, now: c.Now, poll: c.Poll, log: c.Logger, holder: host.NewID("keeper_"),
+		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1), ranking: c.Ranking, initialTrust: c.InitialTrust,
+	}
+	if k.db.Write == nil || k.db.Reads == nil {
+		return nil, fail(op, badValue("the keeper has no database"))
+	}
+	if !(k.initialTrust >= 0 && k.initialTrust <= 1) {
+		return nil, fail(op, badValue("an initial trust of %v; give 0 to 1", k.initialTrust))
+	}
+	if k.initialTrust == 0 {
+		k.initialTrust = memory.InitialTrust
+	}
+	if k.ranking == (memory.Ranking{}) {
+		k.ranking = memory.Measured()
+	}
+	if k.now == nil {
+		k.now = time.Now
+	}
+	if k.poll <= 0 {
+		k.poll = DefaultPoll
+	}
+	if k.log == nil {
+		k.log = slog.Default()
+	}
+	if k.db.Dialect == host.MySQL {
+		k.lock = " FOR UPDATE"
+	}
+	if err := k.migrate(ctx); err != nil {
+		return nil, fail(op, err)
+	}
+	if err := k.start(ctx, c.Progress); err != nil {
+		return nil, fail(op, err)
+	}
+	return k, nil
+}
+
+// start fills the index and starts what goes on in the background.
+func (k *Keeper) start(ctx context.Context, progress func(int)) error {
+	if k.embedder != nil {
+		if err := k.listUnembedded(ctx); err != nil {
+			return err
+		}
+	}
+	if k.store != nil {
+		if err := k.followFrom(ctx, progress); err != nil {
+			return err
+		}
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	k.stop = stop
+	k.ended.Go(func() { k.tend(running) })
+	if k.store != nil {
+		k.ended.Go(func() { k.followOutbox(running) })
+	}
+	if k.embedder != nil {
+		k.ended.Go(func() { k.embedAll(running) })
+	}
+	return nil
+}
+
+// Close ends what goes on in the background and keeps the counts of recalls. It does
+// not close the Store or the database. Calling it again does nothing.
+func (k *Keeper) Close() error {
+	if k.shut.Swap(true) {
+		return nil
+	}
+	k.stop()
+	k.ended.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	err := k.keepCounts(ctx)
+	return fail("keeper.Close", errors.Join(err, k.giveUpDuties(ctx)))
+}
+
+// closeTime bounds what Close still writes: a row for each memory that was recalled
+// in the last seconds.
+const closeTime = 10 * time.Second
+
+// Intervals of the background work.
+const (
+	countsEvery = 5 * time.Second  // between writes of recall counts: a crash loses that much of them
+	tendEvery   = 30 * time.Second // between looks for old lines of the outbox and for files to scrub
+)
+
+// tend does what nobody waits for.
+func (k *Keeper) tend(ctx context.Context) {
+	counting, tending := time.NewTicker(countsEvery), time.NewTicker(tendEvery)
+	defer counting.Stop()
+	defer tending.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-counting.C:
+			err = k.keepCounts(ctx)
+		case <-tending.C:
+			err = errors.Join(k.Trim(ctx, OutboxAge), k.scrubLeft(ctx))
+		}
+		if err != nil && ctx.Err() == nil {
+			k.log.Warn("memories: work in the background failed; it goes on", "error", err)
+		}
+	}
+}
+
+// A tx is one transaction that changes the truth. It has the head's row locked, so
+// that there is one at a time on a database, and what it reads nobody changes.
+type tx struct {
+	on    host.Statements
+	lock  string
+	at    time.Time
+	no    int64 // the last number given; see next
+	embed bool  // new text needs a vector
+	wrote bool  // a line of the outbox
+}
+
+const (
+	headOf   = "SELECT last_no, trimmed, scrub_to, scrubbed FROM memory_head WHERE head_no = 1"
+	moveHead = "UPDATE memory_head SET last_no = ? WHERE head_no = 1"
+	addLine  = "INSERT INTO memory_outbox (line_no, written_at, tenant_id, user_id, memory_id) VALUES (?, ?, ?, ?, ?)"
+)
+
+// A head is the row that every change locks.
+type head struct{ last, trimmed, scrubTo, scrubbed int64 }
+
+func readHead(ctx context.Context, on host.Statements, lock string) (h head, err error) {
+	_, err = row(ctx, on, headOf+lock, nil, &h.last, &h.trimmed, &h.scrubTo, &h.scrubbed)
+	return h, err
+}
+
+// change runs one transaction that changes the truth, and has this keeper's
+// follower look at it. run may run again from its beginning.
+func (k *Keeper) change(ctx context.Context, run func(ctx context.Context, t *tx) error) error {
+	var wrote bool
+	err := k.db.Write(ctx, func(ctx context.Context, on host.Statements) error {
+		h, err := readHead(ctx, on, k.lock)
+		if err != nil {
+			return err
+		}
+		t := &tx{on: on, lock: k.lock, at: k.now().UTC().Truncate(time.Microsecond), no: h.last, embed: k.embedder != nil}
+		if err := run(ctx, t); err != nil {
+			return err
+		}
+		wrote = t.wrote
+		if t.no == h.last {
+			return nil
+		}
+		_, err = exec(ctx, on, moveHead, t.no)
+		return err
+	})
+	if err == nil && wrote {
+		signal(k.wake)
+		signal(k.toEmbed)
+	}
+	return err
+}
+
+// next gives a number that is greater than all before it, and that nobody sees
+// before those are seen.
+func (t *tx) next() int64 {
+	t.no++
+	return t.no
+}
+
+// touched tells the followers that a memory is not what it was.
+func (t *tx) touched(ctx context.Context, o Owner, id memory.ID) error {
+	t.wrote = true
+	_, err := exec(ctx, t.on, addLine, t.next(), t.at.UnixMicro(), string(o.Tenant), string(o.User), string(id))
+	return err
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+func badValue(format string, args ...any) *abi.Problem {
+	return abi.NewProblem(abi.BadValue, format, args...)
+}
+
+func noMemory(id memory.ID) error {
+	return abi.NewProblem(abi.NotFound, "there is no memory %.80q of this user", string(id)).WithHint("list the user's memories to see their ids")
+}
+
+// fail gives every error that leaves the keeper its problem. Nil stays nil.
+func fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var failed *host.Error
+	var problem *abi.Problem
+	switch {
+	case errors.As(err, &failed):
+		return host.Fail(op, failed.Problem, err)
+	case errors.As(err, &problem):
+		return host.Fail(op, problem, nil)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return host.Fail(op, nil, err)
+	}
+	return host.Fail(op, abi.NewProblem(abi.StoreFailure, "the memories could not be read or written").WithHint("try again"), err)
+}

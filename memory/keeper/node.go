@@ -1,0 +1,183 @@
+package keeper
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// A stored is a memory as it is kept, with what an as-of question needs of the past.
+type stored struct {
+	memory.Node
+	// Ended is when it became known that the memory no longer holds; before, its
+	// validity went until Prior.
+	Ended time.Time `json:"ended,omitzero"`
+	Prior time.Time `json:"prior,omitzero"`
+}
+
+const (
+	ofMemory    = " WHERE tenant_id = ? AND user_id = ? AND memory_id = ?"
+	ofOwner     = " WHERE tenant_id = ? AND user_id = ?"
+	nodeColumns = "SELECT tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, recalls, adopts, used_at, words, index_words, detail FROM memory_node"
+	makeNode    = "INSERT INTO memory_node (node_no, tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, " +
+		"recalls, adopts, used_at, words, index_words, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	changeNode = "UPDATE memory_node SET status = ?, said_at = ?, detail = ?" + ofMemory
+)
+
+// scanNode reads the columns and the detail of a row.
+func scanNode(rows *sql.Rows) (s stored, err error) {
+	var detail, words, indexWords []byte
+	var said, used int64
+	n := &s.Node
+	err = rows.Scan(&n.Tenant, &n.User, &n.ID, &n.Source.Session, &n.Source.Live, &n.Entity, &n.Source.Platform, &n.Kind, &n.Layer, &n.Status,
+		&n.Source.Order, &said, &n.Recalls, &n.Adopts, &used, &words, &indexWords, &detail)
+	if err != nil {
+		return s, err
+	}
+	columns := *n
+	if err := json.Unmarshal(detail, &s); err != nil {
+		return s, err
+	}
+	n.Text, n.IndexText, n.Status, n.At = string(words), string(indexWords), columns.Status, timeOf(said)
+	n.Recalls, n.Adopts, n.LastUsed = columns.Recalls, columns.Adopts, timeOf(used)
+	return s, nil
+}
+
+// detail gives the part of a memory that is in no column of its own, or that
+// scanNode takes from the columns.
+func (s stored) detail() ([]byte, error) {
+	s.Text, s.IndexText = "", ""
+	s.Recalls, s.Adopts, s.LastUsed = 0, 0, time.Time{}
+	return json.Marshal(s)
+}
+
+func memoryArgs(o Owner, id memory.ID) []any {
+	return []any{string(o.Tenant), string(o.User), string(id)}
+}
+
+func ownerArgs(o Owner) []any { return []any{string(o.Tenant), string(o.User)} }
+
+// find gives one memory of an owner.
+func find(ctx context.Context, on host.Statements, lock string, o Owner, id memory.ID) (s stored, err error) {
+	found := false
+	err = each(ctx, on, nodeColumns+ofMemory+lock, memoryArgs(o, id), func(rows *sql.Rows) (err error) {
+		found = true
+		s, err = scanNode(rows)
+		return err
+	})
+	if err == nil && !found {
+		err = noMemory(id)
+	}
+	return s, err
+}
+
+// findAll gives those of an owner's memories that are there, in no order.
+func findAll(ctx context.Context, on host.Statements, o Owner, ids []memory.ID) (all []stored, err error) {
+	for some := range slices.Chunk(ids, longList) {
+		list, args := inList(some)
+		err = each(ctx, on, nodeColumns+ofOwner+" AND memory_id IN "+list, append(ownerArgs(o), args...), func(rows *sql.Rows) error {
+			s, err := scanNode(rows)
+			all = append(all, s)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// add writes a new memory, and tells the followers.
+func (t *tx) add(ctx context.Context, s stored) error {
+	detail, err := s.detail()
+	if err != nil {
+		return err
+	}
+	n, o := s.Node, Owner{s.Tenant, s.User}
+	args := append([]any{t.next()}, memoryArgs(o, n.ID)...)
+	_, err = exec(ctx, t.on, makeNode, append(args, string(n.Source.Session), string(n.Source.Live), n.Entity, n.Source.Platform, string(n.Kind), int(n.Layer), string(n.Status),
+		n.Source.Order, micros(n.At), n.Recalls, n.Adopts, micros(n.LastUsed), []byte(n.Text), []byte(n.IndexText), detail)...)
+	if err == nil {
+		err = t.wantVector(ctx, o, n.ID)
+	}
+	for _, from := range n.Source.Derived {
+		if err == nil {
+			err = t.link(ctx, o, from, roleDerived, string(n.ID))
+		}
+	}
+	if err == nil {
+		err = t.touched(ctx, o, n.ID)
+	}
+	return err
+}
+
+// save writes what changed of a memory, except its text and its counts, and tells
+// the followers.
+func (t *tx) save(ctx context.Context, s stored) error {
+	detail, err := s.detail()
+	if err != nil {
+		return err
+	}
+	o := Owner{s.Tenant, s.User}
+	if _, err := exec(ctx, t.on, changeNode, append([]any{string(s.Status), micros(s.At), detail}, memoryArgs(o, s.ID)...)...); err != nil {
+		return err
+	}
+	return t.touched(ctx, o, s.ID)
+}
+
+// Roles of links from a memory to what was made of it or points to it.
+const (
+	roleDerived  = "derived"  // a memory that was made of it
+	roleEvidence = "evidence" // a gap
+	roleTrace    = "trace"    // a trace whose output points to it
+	roleNext     = "next"     // the memory that superseded it
+)
+
+const (
+	linkOf   = "SELECT other_id FROM memory_link" + ofMemory + " AND link_role = ? AND other_id = ?"
+	makeLink = "INSERT INTO memory_link (tenant_id, user_id, memory_id, link_role, other_id) VALUES (?, ?, ?, ?, ?)"
+	linksOf  = "SELECT other_id FROM memory_link" + ofMemory + " AND link_role = ? ORDER BY other_id LIMIT ?"
+)
+
+// link notes once that something was made of a memory.
+func (t *tx) link(ctx context.Context, o Owner, id memory.ID, role, other string) error {
+	args := append(memoryArgs(o, id), role, other)
+	var there string
+	found, err := row(ctx, t.on, linkOf, args, &there)
+	if err == nil && !found {
+		_, err = exec(ctx, t.on, makeLink, args...)
+	}
+	return err
+}
+
+// An Event is something that happened to a memory.
+type Event struct {
+	At    time.Time `json:"at"`
+	What  string    `json:"what"`            // one of the events below
+	Cause string    `json:"cause,omitempty"` // the id of another memory or a question, or the digest of a source
+}
+
+// The events of a memory's life.
+const (
+	Remembered = "remembered" // written for the first time
+	Verified   = "verified"   // said or seen again, by another source
+	Superseded = "superseded" // by the memory that the cause names, or by an answer
+	Falsified  = "falsified"
+	Archived   = "archived"
+	Restored   = "restored"
+	Pinned     = "pinned"
+	Unpinned   = "unpinned"
+	Believed   = "believed" // its trust was set
+)
+
+const addLife = "INSERT INTO memory_life (tenant_id, user_id, memory_id, life_no, happened_at, event, cause) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+func (t *tx) lived(ctx context.Context, o Owner, id memory.ID, event, cause string) error {
+	_, err := exec(ctx, t.on, addLife, append(memoryArgs(o, id), t.next(), t.at.UnixMicro(), event, cause)...)
+	return err
+}

@@ -1,0 +1,212 @@
+package keeper
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// Bounds of an import. A line holds a memory with both texts at their limit, each
+// byte escaped.
+const (
+	MaxLineBytes = 16 * memory.MaxTextBytes
+	MaxImport    = 1_000_000
+)
+
+// Export writes all memories of an owner, one JSON object of a memory.Node in a line, and gives
+// how many. Mask, which may be nil, is given every text and gives what is written
+// in its place: for a copy that leaves the house. The index text is then left out.
+func (k *Keeper) Export(ctx context.Context, o Owner, w io.Writer, mask func(text string) string) (int, error) {
+	const op = "keeper.Export"
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	for n, after := 0, memory.ID(""); ; {
+		page, err := k.List(ctx, o, Page{After: after})
+		for _, one := range page {
+			if err == nil {
+				err, n = lines.Encode(masked(one, mask)), n+1
+			}
+			after = one.ID
+		}
+		if err != nil || len(page) < MaxPage {
+			return n, fail(op, err)
+		}
+	}
+}
+
+func masked(n memory.Node, mask func(text string) string) memory.Node {
+	if mask == nil {
+		return n
+	}
+	n.Text, n.IndexText = mask(n.Text), ""
+	n.Entity, n.Source.Speaker = mask(n.Entity), mask(n.Source.Speaker)
+	if n.Claim != nil {
+		c := *n.Claim
+		c.Words = nil
+		for _, word := range n.Claim.Words {
+			c.Words = append(c.Words, mask(word))
+		}
+		n.Claim = &c
+	}
+	return n
+}
+
+// Imported tells what became of the lines of an import.
+type Imported struct {
+	Lines int // read; empty ones count
+	Kept  int // new memories
+	Known int // memories that were there already
+}
+
+// Import reads what Export wrote and keeps it for an owner, whoever's it was. A
+// memory that the owner has already, by its id or by an earlier import of the same
+// line, stays as it is; of one without an id, see Remember. It stops at the first
+// line that cannot be kept, with BadValue and the line's number: what is before it
+// is kept, and the import can be repeated. Lines have at most MaxLineBytes, and there
+// are at most MaxImport.
+func (k *Keeper) Import(ctx context.Context, o Owner, r io.Reader) (done Imported, err error) {
+	const op = "keeper.Import"
+	if err := o.check(); err != nil {
+		return done, fail(op, err)
+	}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, MaxLineBytes)
+	for {
+		batch, read, broken := readBatch(lines, done.Lines)
+		kept, err := k.importSome(ctx, o, batch)
+		if err != nil {
+			return done, fail(op, err)
+		}
+		done.Lines, done.Kept, done.Known = done.Lines+read, done.Kept+kept, done.Known+len(batch)-kept
+		if broken != nil || read == 0 {
+			return done, fail(op, broken)
+		}
+	}
+}
+
+// readBatch reads lines until there are enough memories, the end, or a line that
+// cannot be kept, which does not count as read.
+func readBatch(lines *bufio.Scanner, before int) (batch []memory.Node, read int, broken error) {
+	for len(batch) < MaxRemember && lines.Scan() {
+		n, ok, err := parseLine(lines.Bytes())
+		if err != nil || before+read == MaxImport {
+			return batch, read, lineProblem(before+read+1, err)
+		}
+		read++
+		if ok {
+			batch = append(batch, n)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return batch, read, lineProblem(before+read+1, err)
+	}
+	return batch, read, nil
+}
+
+// importSome keeps memories, and gives how many were not there.
+func (k *Keeper) importSome(ctx context.Context, o Owner, batch []memory.Node) (kept int, err error) {
+	if len(batch) == 0 {
+		return 0, nil
+	}
+	err = k.change(ctx, func(ctx context.Context, t *tx) error {
+		kept = 0
+		for _, n := range batch {
+			is, err := t.importOne(ctx, o, n)
+			if err != nil {
+				return err
+			}
+			if is {
+				kept++
+			}
+		}
+		return nil
+	})
+	return kept, err
+}
+
+func (t *tx) importOne(ctx context.Context, o Owner, n memory.Node) (kept bool, err error) {
+	if n.ID == "" {
+		r, err := t.remember(ctx, t.fresh(o, n))
+		return r.Kept, err
+	}
+	id, there, err := t.importedID(ctx, o, n.ID)
+	if err != nil || there {
+		return false, err
+	}
+	recalls, adopts, used := n.Recalls, n.Adopts, n.LastUsed
+	n = t.fresh(o, n)
+	n.ID, n.Recalls, n.Adopts, n.LastUsed = id, max(0, recalls), max(0, adopts), used
+	if n.SupersededBy != "" {
+		n.SupersededBy, _, err = t.importedID(ctx, o, n.SupersededBy)
+	}
+	derived := n.Source.Derived
+	n.Source.Derived = nil
+	for _, from := range derived {
+		if err == nil {
+			from, _, err = t.importedID(ctx, o, from)
+			n.Source.Derived = append(n.Source.Derived, from)
+		}
+	}
+	if err == nil {
+		err = t.addNew(ctx, stored{Node: n}, bandsOf(n))
+	}
+	if err == nil && n.SupersededBy != "" {
+		err = t.link(ctx, o, n.ID, roleNext, string(n.SupersededBy))
+	}
+	return err == nil, err
+}
+
+const thereIs = "SELECT memory_id FROM memory_node" + ofMemory
+
+// importedID gives the id that a memory of an import has, and whether it is there:
+// its own where the owner has that, and else one that no other owner's can have. It is the
+// same each time.
+func (t *tx) importedID(ctx context.Context, o Owner, id memory.ID) (memory.ID, bool, error) {
+	var there string
+	own, err := row(ctx, t.on, thereIs, memoryArgs(o, id), &there)
+	if err != nil || own {
+		return id, own, err
+	}
+	name := fmt.Appendf(nil, "%d:%s%d:%s%s", len(o.Tenant), o.Tenant, len(o.User), o.User, id)
+	id = memory.ID(uuid.NewSHA1(importSpace(), name).String())
+	again, err := row(ctx, t.on, thereIs, memoryArgs(o, id), &there)
+	return id, again, err
+}
+
+// importSpace separates these name-based UUIDs from everybody else's.
+func importSpace() uuid.UUID { return uuid.MustParse("0c9a35c8-7f0e-5f3c-9d0b-2f6f8f3f1a5d") }
+
+// parseLine reads one line, and refuses one that is no memory. An empty line is
+// none.
+func parseLine(line []byte) (n memory.Node, ok bool, err error) {
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return n, false, nil
+	}
+	if err := json.Unmarshal(line, &n); err != nil {
+		return n, false, err
+	}
+	return n, true, checkNode(n)
+}
+
+func lineProblem(line int, cause error) error {
+	var problem *abi.Problem
+	why := "it is not JSON of a memory"
+	switch {
+	case cause == nil:
+		return badValue("there are more than %d lines", MaxImport).WithHint("import the rest as another file")
+	case errors.Is(cause, bufio.ErrTooLong):
+		return badValue("line %d has more than %d bytes", line, MaxLineBytes)
+	case errors.As(cause, &problem):
+		why = problem.Message
+	}
+	return badValue("line %d cannot be kept: %s", line, why).WithHint("give one JSON object in a line, as an export has them")
+}

@@ -1,0 +1,196 @@
+package keeper
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/sluicehq/sluice/memory"
+)
+
+// MaxPage bounds the memories of one List.
+const MaxPage = 256
+
+// A Moment asks for the past. A zero field means now.
+type Moment struct {
+	True  time.Time // what held at this time
+	Known time.Time // as far as it was known at this time
+}
+
+// holds tells whether a memory held at a moment, as far as it was known then.
+func (s stored) holds(at Moment) bool {
+	if at.Known.Before(s.Known.From) || !s.Known.Until.IsZero() && !at.Known.Before(s.Known.Until) {
+		return false
+	}
+	until := s.Valid.Until
+	if at.Known.Before(s.Ended) { // nobody knew yet that it would end
+		until = s.Prior
+	}
+	return !at.True.Before(s.Valid.From) && (until.IsZero() || at.True.Before(until))
+}
+
+// orNow fills in what is not said. What is to come is asked as of what is known now.
+func (m Moment) orNow(now time.Time) Moment {
+	if m.True.IsZero() {
+		m.True = now
+	}
+	if m.Known.IsZero() {
+		m.Known = now
+	}
+	return m
+}
+
+// Get gives one memory of an owner, whatever its status. It fails with NotFound.
+func (k *Keeper) Get(ctx context.Context, o Owner, id memory.ID) (memory.Node, error) {
+	s, err := find(ctx, k.db.Reads, "", o, id)
+	if err != nil {
+		return memory.Node{}, fail("keeper.Get", err)
+	}
+	return s.Node, nil
+}
+
+// A Page asks for some of an owner's memories, in the order of their ids, which is
+// that of their writing. Each field that is set must match; empty ones ask for all.
+type Page struct {
+	After    memory.ID // the last one of the page before
+	Limit    int       // at most and by default MaxPage
+	Kinds    []memory.Kind
+	Layers   []memory.Layer
+	Statuses []memory.Status
+	Entity   string
+	AsOf     *Moment // only what held then; nil for all
+}
+
+// List gives a page of memories. Fewer than the limit are the end.
+func (k *Keeper) List(ctx context.Context, o Owner, p Page) ([]memory.Node, error) {
+	const op = "keeper.List"
+	if err := o.check(); err != nil {
+		return nil, fail(op, err)
+	}
+	if p.Limit <= 0 || p.Limit > MaxPage {
+		p.Limit = MaxPage
+	}
+	var page []memory.Node
+	for after, more := p.After, true; more && len(page) < p.Limit; {
+		n := 0
+		err := each(ctx, k.db.Reads, nodesAfter, append(ownerArgs(o), string(after), MaxPage), func(rows *sql.Rows) error {
+			s, err := scanNode(rows)
+			n, after = n+1, s.ID
+			if err == nil && len(page) < p.Limit && p.wants(s, k.now()) {
+				page = append(page, s.Node)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fail(op, err)
+		}
+		more = n == MaxPage
+	}
+	return page, nil
+}
+
+const nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_id LIMIT ?"
+
+func (p Page) wants(s stored, now time.Time) bool {
+	return among(p.Kinds, s.Kind) && among(p.Layers, s.Layer) && among(p.Statuses, s.Status) &&
+		(p.Entity == "" || p.Entity == s.Entity) && (p.AsOf == nil || s.holds(p.AsOf.orNow(now)))
+}
+
+func among[T comparable](wanted []T, one T) bool {
+	for _, w := range wanted {
+		if w == one {
+			return true
+		}
+	}
+	return len(wanted) == 0
+}
+
+// Owners gives up to MaxPage owners that have memories, after one of them, in order:
+// what a job goes through. Fewer are the end.
+func (k *Keeper) Owners(ctx context.Context, after Owner) ([]Owner, error) {
+	const query = "SELECT DISTINCT tenant_id, user_id FROM memory_node WHERE tenant_id > ? OR (tenant_id = ? AND user_id > ?) ORDER BY tenant_id, user_id LIMIT ?"
+	var owners []Owner
+	err := each(ctx, k.db.Reads, query, []any{string(after.Tenant), string(after.Tenant), string(after.User), MaxPage}, func(rows *sql.Rows) error {
+		var o Owner
+		err := rows.Scan(&o.Tenant, &o.User)
+		owners = append(owners, o)
+		return err
+	})
+	return owners, fail("keeper.Owners", err)
+}
+
+// A Life is all that is known of one memory. What an entry points to may have been
+// forgotten since.
+type Life struct {
+	Node      memory.Node       `json:"memory"`
+	Events    []Event           `json:"events"` // oldest first, the last maxEvents
+	Gaps      []memory.Gap      `json:"gaps,omitempty"`
+	Evidence  []string          `json:"evidence_of,omitempty"` // gaps of other memories that it is evidence of
+	Questions []memory.Question `json:"questions,omitempty"`
+	Traces    []memory.Trace    `json:"traces,omitempty"`  // whose output points to it
+	Derived   []memory.ID       `json:"derived,omitempty"` // memories that were made of it
+	Fate      memory.Fate       `json:"fate"`              // what the forgetting job would do now, and why
+}
+
+// Bounds of a Life: more than people read.
+const maxEvents = 256
+
+const (
+	eventsOf       = "SELECT happened_at, event, cause FROM memory_life" + ofMemory + " ORDER BY life_no DESC LIMIT ?"
+	questionsAbout = "SELECT detail FROM memory_question" + ofMemory + " ORDER BY question_id LIMIT ?"
+)
+
+// Why gives the life of one memory: where it comes from, what bore it out and what
+// contradicted it, what came of it, and what it is worth now, worded for the locale.
+// It fails with NotFound.
+func (k *Keeper) Why(ctx context.Context, o Owner, id memory.ID, set memory.ForgetConfig, locale string) (Life, error) {
+	const op = "keeper.Why"
+	life, err := k.life(ctx, o, id)
+	if err != nil {
+		return Life{}, fail(op, err)
+	}
+	life.Fate = set.Judge(life.Node, k.now(), locale)
+	return life, nil
+}
+
+func (k *Keeper) life(ctx context.Context, o Owner, id memory.ID) (life Life, err error) {
+	on, args := k.db.Reads, memoryArgs(o, id)
+	s, err := find(ctx, on, "", o, id)
+	if err != nil {
+		return life, err
+	}
+	life.Node = s.Node
+	err = each(ctx, on, eventsOf, append(args, maxEvents), func(rows *sql.Rows) error {
+		var e Event
+		var at int64
+		err := rows.Scan(&at, &e.What, &e.Cause)
+		e.At = timeOf(at)
+		life.Events = append([]Event{e}, life.Events...)
+		return err
+	})
+	if err != nil {
+		return life, err
+	}
+	if life.Gaps, err = documents[memory.Gap](ctx, on, gapsOfOne, append(args, maxEvents)...); err != nil {
+		return life, err
+	}
+	if life.Questions, err = documents[memory.Question](ctx, on, questionsAbout, append(args, maxEvents)...); err != nil {
+		return life, err
+	}
+	if life.Evidence, err = texts[string](ctx, on, linksOf, append(args, roleEvidence, maxEvents)...); err != nil {
+		return life, err
+	}
+	if life.Derived, err = texts[memory.ID](ctx, on, linksOf, append(args, roleDerived, maxEvents)...); err != nil {
+		return life, err
+	}
+	traces, err := texts[string](ctx, on, linksOf, append(args, roleTrace, maxEvents)...)
+	for _, trace := range traces {
+		if err != nil {
+			break
+		}
+		var found []memory.Trace
+		found, err = documents[memory.Trace](ctx, on, traceOf, append(ownerArgs(o), trace)...)
+		life.Traces = append(life.Traces, found...)
+	}
+	return life, err
+}

@@ -1,0 +1,179 @@
+package keeper
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/tokens"
+)
+
+// Bounds of a recall.
+const (
+	MaxRecall     = 100 // hits
+	DefaultRecall = 10
+	MaxQueryBytes = 16 << 10
+	queryTime     = 2 * time.Second // for the vector of a query; after that words alone answer
+)
+
+// A Query asks for memories.
+type Query struct {
+	// Filter says which may be found; its Tenant must be set, and its User too unless
+	// all users of the tenant are meant. Without Statuses it finds active memories
+	// that hold at the time that is asked of, or now.
+	Filter memory.Filter
+	Text   string
+	Limit  int     // at most MaxRecall; DefaultRecall by default
+	AsOf   *Moment // asks for the past: what held then, as far as it was known then
+	// Quiet recalls are not counted: those of somebody who looks after the memories.
+	Quiet bool
+}
+
+// A Hit is a memory that was recalled, with what made its score. Its text is data
+// of whoever said it, and no instruction to whoever reads it.
+type Hit struct {
+	Node  memory.Node   `json:"memory"`
+	Score float64       `json:"score"`
+	Parts []memory.Part `json:"parts"`
+}
+
+// Recall gives the memories that answer a query, best first, by this keeper's index,
+// as they are in the truth: what was forgotten, archived or superseded a moment ago
+// is not among them, even where the index is behind. Each hit is counted, some
+// seconds later. Where the embedder fails or takes long, words alone answer. It
+// fails with BadValue for a query out of its bounds.
+func (k *Keeper) Recall(ctx context.Context, q Query) ([]Hit, error) {
+	const op = "keeper.Recall"
+	if k.store == nil {
+		return nil, fail(op, noStore())
+	}
+	if err := q.check(); err != nil {
+		return nil, fail(op, err)
+	}
+	if q.Limit == 0 {
+		q.Limit = DefaultRecall
+	}
+	ranked, err := k.rank(ctx, q)
+	if err != nil {
+		return nil, fail(op, err)
+	}
+	hits, err := k.read(ctx, q, ranked)
+	if err != nil {
+		return nil, fail(op, err)
+	}
+	if !q.Quiet {
+		k.count(hits)
+	}
+	return hits, nil
+}
+
+func (q Query) check() error {
+	o := Owner{q.Filter.Tenant, q.Filter.User}
+	if o.User == "" {
+		o.User = "any"
+	}
+	switch {
+	case q.Limit < 0 || q.Limit > MaxRecall:
+		return badValue("a recall asks for %d memories; it may ask for 1 to %d", q.Limit, MaxRecall)
+	case len(q.Text) > MaxQueryBytes:
+		return badValue("the query of a recall has %d bytes; give at most %d", len(q.Text), MaxQueryBytes)
+	}
+	return o.check()
+}
+
+// rank gives the candidates of both legs in one list.
+func (k *Keeper) rank(ctx context.Context, q Query) ([]memory.Hit, error) {
+	n, filter := memory.Candidates(q.Limit), q.Filter
+	if q.AsOf != nil && len(filter.Statuses) == 0 {
+		filter.Statuses = []memory.Status{memory.Active, memory.Superseded, memory.Falsified, memory.Archived}
+	}
+	sparse, err := k.store.Sparse(ctx, filter, tokens.Query(q.Text), n)
+	if err != nil {
+		return nil, err
+	}
+	var dense []memory.Found
+	if vector := k.vectorOf(ctx, q.Text); vector != nil {
+		if dense, err = k.store.Dense(ctx, filter, vector, n); err != nil {
+			return nil, err
+		}
+	}
+	return memory.Rank(memory.Asked{Text: q.Text, Now: k.now(), Limit: len(sparse) + len(dense)}, sparse, dense, k.ranking), nil
+}
+
+// vectorOf gives the vector of a query, or nil where there is none to be had.
+func (k *Keeper) vectorOf(ctx context.Context, text string) []float32 {
+	if k.embedder == nil || text == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	vectors, err := k.embedder.Embed(ctx, []string{text})
+	if err != nil || !k.fit(vectors, 1) {
+		k.log.Warn("memories: a query has no vector; words alone answer", "error", err)
+		return nil
+	}
+	return vectors[0]
+}
+
+// read takes hits from the truth, in their order, until there are enough.
+func (k *Keeper) read(ctx context.Context, q Query, ranked []memory.Hit) ([]Hit, error) {
+	var hits []Hit
+	for len(ranked) > 0 && len(hits) < q.Limit {
+		some := ranked[:min(len(ranked), max(shortList, q.Limit))]
+		ranked = ranked[len(some):]
+		found, err := k.readSome(ctx, q.Filter.Tenant, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range some {
+			s, ok := found[h.ID]
+			if ok && len(hits) < q.Limit && s.answers(q, k.now()) {
+				hits = append(hits, Hit{Node: s.Node, Score: h.Score, Parts: h.Parts})
+			}
+		}
+	}
+	return hits, nil
+}
+
+func (k *Keeper) readSome(ctx context.Context, tenant host.TenantID, some []memory.Hit) (map[memory.ID]stored, error) {
+	of := map[host.UserID][]memory.ID{}
+	for _, h := range some {
+		of[h.User] = append(of[h.User], h.ID)
+	}
+	found := make(map[memory.ID]stored, len(some))
+	for user, ids := range of {
+		all, err := findAll(ctx, k.db.Reads, Owner{tenant, user}, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			found[s.ID] = s
+		}
+	}
+	return found, nil
+}
+
+// answers looks again, in the truth, at what may have changed since the index was
+// told, and at what no index knows.
+func (s stored) answers(q Query, now time.Time) bool {
+	switch {
+	case q.Filter.User != "" && s.User != q.Filter.User:
+		return false
+	case len(q.Filter.Statuses) > 0 && !among(q.Filter.Statuses, s.Status):
+		return false
+	case q.AsOf != nil:
+		return s.holds(q.AsOf.orNow(now))
+	case len(q.Filter.Statuses) > 0:
+		return true
+	}
+	return s.Status == memory.Active && s.holds(Moment{}.orNow(now))
+}
+
+func (k *Keeper) count(hits []Hit) {
+	keys := make([]key, len(hits))
+	for i, h := range hits {
+		keys[i] = key{Owner{h.Node.Tenant, h.Node.User}, h.Node.ID}
+	}
+	k.uses.add(k.now(), keys)
+}

@@ -1,0 +1,206 @@
+package keeper
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/memory"
+)
+
+func TestAMemoryComesBackAsItWasKept(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock()
+		k := r.open(withClock(now))
+		low, high := 10.0, 12.0
+		n := memory.Node{
+			Text: "开场先聊 10 分钟 ☕", IndexText: "ann, 2026-03-01: 开场先聊 10 分钟", Layer: memory.Declared, Kind: memory.Constraint, Entity: "opening", Domain: "pacing", Scene: "live",
+			Claim:  &memory.Claim{Topic: "opening.minutes", Low: &low, High: &high, Unit: "min", Words: []string{"a"}, Not: true},
+			Source: memory.Source{Session: "s1", Live: "l1", Input: "i1", Call: "c1", Platform: "douyin", Device: "phone", Speaker: "ann", Document: "d", Order: 3, Derived: []memory.ID{"x"}},
+			At:     now.now().Add(-time.Hour), Valid: memory.Span{From: now.now().Add(-2 * time.Hour), Until: now.now().Add(time.Hour)}, Freshness: memory.Fast,
+			Trust: 0.7, Verified: 2, Pinned: true, Priority: 3,
+		}
+		id := k.testOnlyRemember(t, ann, n)[0]
+		n.ID, n.Tenant, n.User, n.Known.From, n.Status = id, ann.Tenant, ann.User, now.now(), memory.Active
+		if got := k.testOnlyGet(t, ann, id); !reflect.DeepEqual(got, n) {
+			t.Errorf("got  %+v\nwant %+v", got, n)
+		}
+	})
+}
+
+func TestWhatSaysTheSameIsKeptOnce(t *testing.T) {
+	low, other := 10.0, 12.0
+	base := said("开场先聊10分钟再上链接，不要一上来就报价")
+	with := func(alter func(*memory.Node)) memory.Node {
+		n := base
+		alter(&n)
+		return n
+	}
+	for _, tt := range []struct {
+		name string
+		next memory.Node
+		same bool
+	}{
+		{"the same", base, true},
+		{"other signs, forms and order of parts", with(func(n *memory.Node) { n.Text = "開場先聊１０分鐘再上鏈接 不要一上來就報價！" }), true},
+		{"another number", with(func(n *memory.Node) { n.Text = "开场先聊12分钟再上链接，不要一上来就报价" }), false},
+		{"another number in words", with(func(n *memory.Node) { n.Text = "开场先聊10分钟再上链接，不要二上来就报价" }), false},
+		{"the contrary", with(func(n *memory.Node) { n.Text = "开场先聊10分钟再上链接，要一上来就报价" }), false},
+		{"something else", with(func(n *memory.Node) { n.Text = "喜欢蓝色的包装" }), false},
+		{"another layer", with(func(n *memory.Node) { n.Layer = memory.Behaviour }), false},
+		{"another kind", with(func(n *memory.Node) { n.Kind = memory.Feedback }), false},
+		{"another target", with(func(n *memory.Node) { n.Entity = "sku-2" }), false},
+		{"another scene", with(func(n *memory.Node) { n.Scene = "planning" }), false},
+		{"a claim more", with(func(n *memory.Node) { n.Claim = &memory.Claim{Topic: "t", Low: &low, High: &other} }), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := sqliteRig(t).open()
+			first := k.testOnlyRemember(t, ann, base)[0]
+			got, err := k.Remember(t.Context(), ann, []memory.Node{tt.next})
+			must(t, err)
+			if got[0].Kept == tt.same || (got[0].ID == first) != tt.same {
+				t.Errorf("kept anew: %v; want %v", got[0].Kept, !tt.same)
+			}
+		})
+	}
+}
+
+func TestNegationsAndNumbersTurnAnEnglishSentence(t *testing.T) {
+	long := "please open the show with ten minutes of small talk about the weather and the city before the first link goes up and the price is told"
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{long, strings.ToUpper(long) + "!", true},
+		{long, strings.Replace(long, "please open", "please do not open", 1), false},
+		{long, strings.Replace(long, "please open", "please don't open", 1), false},
+		{long + " at 9.5", long + " at 9.8", false},
+		{"...", "...", true},
+		{"...", "!!!", false},
+	} {
+		if got := sameMeaning(said(tt.a), said(tt.b)); got != tt.same {
+			t.Errorf("%q and %q: same %v, want %v", tt.a, tt.b, got, tt.same)
+		}
+	}
+}
+
+func TestNearlyTheSameTermsShareABand(t *testing.T) {
+	words := strings.Fields("alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec romeo sierra tango")
+	a, b := said(strings.Join(words, " ")), said(strings.Join(words[1:], " "))
+	x, y := bandsOf(a), bandsOf(b)
+	shared := false
+	for _, band := range x {
+		for _, other := range y {
+			shared = shared || band == other
+		}
+	}
+	if !shared {
+		t.Error("19 words of 20 share no band")
+	}
+	if want := [bands]int64{}; bandsOf(said("stable")) == want {
+		t.Error("bands of a word are nothing")
+	}
+}
+
+func TestASourceVerifiesAMemoryOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		n := said("likes blue packaging")
+		n.Source = memory.Source{Session: "s1", Call: "c1"}
+		id := k.testOnlyRemember(t, ann, n)[0]
+		for range 2 { // the same call again
+			k.testOnlyRemember(t, ann, n)
+		}
+		if got := k.testOnlyGet(t, ann, id); got.Verified != 0 {
+			t.Errorf("the same call counts as %d verifications", got.Verified)
+		}
+		n.Source.Call, n.Trust = "c2", 0.9
+		for range 2 {
+			k.testOnlyRemember(t, ann, n)
+		}
+		if got := k.testOnlyGet(t, ann, id); got.Verified != 1 || got.Trust != 0.9 {
+			t.Errorf("another call: verified %d, trust %v", got.Verified, got.Trust)
+		}
+	})
+}
+
+func TestSayingItAgainBringsAnArchivedMemoryBack(t *testing.T) {
+	k := sqliteRig(t).open()
+	id := k.testOnlyRemember(t, ann, said("likes tea"))[0]
+	_, err := k.Archive(t.Context(), ann, []memory.ID{id}, "score")
+	must(t, err)
+	if again := k.testOnlyRemember(t, ann, said("likes tea"))[0]; again != id || k.testOnlyGet(t, ann, id).Status != memory.Active {
+		t.Errorf("it is %s and %s", again, k.testOnlyGet(t, ann, id).Status)
+	}
+}
+
+func TestARedeliveryOfASupersededMemoryMakesNoNewOne(t *testing.T) {
+	k := sqliteRig(t).open()
+	n := said("likes tea")
+	n.Source = memory.Source{Session: "s1", Input: "i1"}
+	id := k.testOnlyRemember(t, ann, n)[0]
+	_, err := k.Supersede(t.Context(), ann, id, said("likes coffee"))
+	must(t, err)
+	if got := k.testOnlyRemember(t, ann, n)[0]; got != id {
+		t.Error("the same message made a second memory")
+	}
+	n.Source.Input = "i2"
+	if got := k.testOnlyRemember(t, ann, n)[0]; got == id {
+		t.Error("a new message, which says it again, was lost")
+	}
+}
+
+func TestTwoThatSayTheSameAtOnceMakeOneMemory(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		keepers := []*Keeper{r.open(), r.again().open()}
+		var wg sync.WaitGroup
+		ids := make([]memory.ID, 8)
+		for i := range ids {
+			wg.Go(func() { ids[i] = keepers[i%2].testOnlyRemember(t, ann, said("likes tea"))[0] })
+		}
+		wg.Wait()
+		for _, id := range ids {
+			if id != ids[0] {
+				t.Fatalf("there are several: %v", ids)
+			}
+		}
+	})
+}
+
+func TestRememberRefusesWhatItCannotKeep(t *testing.T) {
+	k := sqliteRig(t).open()
+	with := func(alter func(*memory.Node)) []memory.Node {
+		n := said("x")
+		alter(&n)
+		return []memory.Node{said("fine"), n}
+	}
+	for name, nodes := range map[string][]memory.Node{
+		"no text":        with(func(n *memory.Node) { n.Text = "" }),
+		"a long text":    with(func(n *memory.Node) { n.Text = strings.Repeat("x", memory.MaxTextBytes+1) }),
+		"no UTF-8":       with(func(n *memory.Node) { n.Text = "\xff" }),
+		"no layer":       with(func(n *memory.Node) { n.Layer = 0 }),
+		"no kind":        with(func(n *memory.Node) { n.Kind = "" }),
+		"a status":       with(func(n *memory.Node) { n.Status = "gone" }),
+		"too much trust": with(func(n *memory.Node) { n.Trust = 1.1 }),
+		"a long entity":  with(func(n *memory.Node) { n.Entity = strings.Repeat("x", memory.MaxEntityBytes+1) }),
+		"a long session": with(func(n *memory.Node) {
+			n.Source.Session = "s" + "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+		}),
+		"too many": make([]memory.Node, MaxRemember+1),
+	} {
+		_, err := k.Remember(t.Context(), ann, nodes)
+		if err == nil {
+			t.Errorf("%s: kept", name)
+			continue
+		}
+		wantCode(t, err, abi.BadValue)
+	}
+	_, err := k.Remember(t.Context(), Owner{Tenant: "shop"}, []memory.Node{said("x")})
+	wantCode(t, err, abi.BadValue)
+	if page, err := k.List(t.Context(), ann, Page{}); err != nil || len(page) != 0 {
+		t.Errorf("%d memories of refused calls were kept, %v", len(page), err)
+	}
+}

@@ -1,0 +1,156 @@
+package keeper
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/tokens"
+)
+
+// Two memories mean the same if they have the same target, the same numbers and
+// negations, and nearly the same terms. To find such a one among many, each has a
+// few bands: hashes of the least hashes of its terms (MinHash, Broder 1997). Two
+// texts that share nine terms of ten share a band with a probability of 0.995; two
+// that share one of ten with 0.004.
+const (
+	bands       = 4
+	bandHashes  = 3
+	sameTerms   = 0.9 // of all terms that either of them has
+	sameMatches = 64  // candidates that are looked at
+)
+
+// bandsOf gives the bands of a memory's text. They are kept, so that they never
+// change.
+func bandsOf(n memory.Node) [bands]int64 {
+	var least [bands * bandHashes]uint64
+	for i := range least {
+		least[i] = math.MaxUint64
+	}
+	for _, term := range tokens.Query(n.Text) {
+		for i := range least {
+			least[i] = min(least[i], mix(uint64(term.ID)|uint64(i+1)<<32))
+		}
+	}
+	var out [bands]int64
+	target := targetOf(n)
+	for b := range out {
+		h := target + uint64(b)
+		for _, l := range least[b*bandHashes : (b+1)*bandHashes] {
+			h = mix(h ^ l)
+		}
+		out[b] = int64(h)
+	}
+	return out
+}
+
+// targetOf is a hash of what sameTarget compares: memories of different targets do
+// not meet.
+func targetOf(n memory.Node) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %q %q %q %q %q %q", n.Layer, n.Kind, n.Entity, n.Domain, n.Scene, n.Source.Document, n.Source.Speaker)
+	return h.Sum64()
+}
+
+// mix spreads a number over 64 bits (the finaliser of SplitMix64, Steele 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// sameMeaning tells whether b says nothing that a does not say. In doubt they
+// differ: a double is a nuisance, a lost statement is a fault.
+func sameMeaning(a, b memory.Node) bool {
+	return sameTarget(a, b) && reflect.DeepEqual(a.Claim, b.Claim) &&
+		slices.Equal(marksOf(a.Text), marksOf(b.Text)) && sameWords(a.Text, b.Text)
+}
+
+// sameTarget compares what two memories are, and of what. Layers stay apart: what a
+// user said and what was seen of him are two things, even in the same words.
+func sameTarget(a, b memory.Node) bool {
+	return a.Layer == b.Layer && a.Kind == b.Kind && a.Entity == b.Entity && a.Domain == b.Domain && a.Scene == b.Scene &&
+		a.Source.Document == b.Source.Document && a.Source.Speaker == b.Source.Speaker
+}
+
+func sameWords(a, b string) bool {
+	x, y := tokens.Query(a), tokens.Query(b)
+	if len(x) == 0 || len(y) == 0 { // signs only
+		return strings.TrimSpace(a) == strings.TrimSpace(b)
+	}
+	both := 0
+	for _, term := range x {
+		if y.Find(term.ID) != 0 {
+			both++
+		}
+	}
+	return float64(both) >= sameTerms*float64(len(x)+len(y)-both)
+}
+
+// marksOf gives the few marks of a text that turn its meaning while nearly all of
+// its terms stay: its numbers and its negations, in order.
+func marksOf(text string) (marks []string) {
+	word := strings.FieldsFunc(foldMarks(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '.' && r != '-'
+	})
+	for _, w := range word {
+		if isNegation(w) {
+			marks = append(marks, "not")
+			continue
+		}
+		marks = append(marks, marksIn(w)...)
+	}
+	return marks
+}
+
+// foldMarks gives one form to what is compared, as tokens does for terms.
+func foldMarks(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case '！' <= r && r <= '～':
+			return unicode.ToLower(r - '！' + '!')
+		case r == '’':
+			return '\''
+		}
+		if i := strings.IndexRune("沒無別萬億兩", r); i >= 0 {
+			return []rune("没无别万亿两")[i/3]
+		}
+		return unicode.ToLower(r)
+	}, text)
+}
+
+func isNegation(word string) bool {
+	switch word {
+	case "no", "not", "never", "none", "nothing", "without", "cannot", "neither", "nor":
+		return true
+	}
+	return strings.HasSuffix(word, "n't")
+}
+
+// Letters that deny or count in Chinese.
+const turningLetters = "不没无非别勿未莫零一二三四五六七八九十百千万亿半两"
+
+// marksIn gives the numbers and the turning letters of a run.
+func marksIn(run string) (marks []string) {
+	number := ""
+	for _, r := range run + " " {
+		switch {
+		case unicode.IsDigit(r), number != "" && r == '.':
+			number += string(r)
+			continue
+		case number != "":
+			marks = append(marks, strings.TrimSuffix(number, "."))
+			number = ""
+		}
+		if strings.ContainsRune(turningLetters, r) {
+			marks = append(marks, string(r))
+		}
+	}
+	return marks
+}

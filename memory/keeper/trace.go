@@ -1,0 +1,252 @@
+package keeper
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// Bounds of traces.
+const (
+	MaxTraceSources = 64
+	MaxTraces       = 100_000 // of one user that a replay reads: years of decisions
+	tracesPage      = 256
+)
+
+const (
+	ofTrace      = ofOwner + " AND trace_id = ?"
+	traceOf      = "SELECT detail FROM memory_trace" + ofTrace
+	tracesAfter  = "SELECT detail FROM memory_trace" + ofOwner + " AND trace_id > ? ORDER BY trace_id LIMIT ?"
+	makeTrace    = "INSERT INTO memory_trace (tenant_id, user_id, trace_id, domain, attributed_at, detail) VALUES (?, ?, ?, ?, ?, ?)"
+	changeTrace  = "UPDATE memory_trace SET attributed_at = ?, detail = ?" + ofTrace
+	trustOf      = "SELECT score, moved_at FROM memory_trust" + ofOwner + " AND domain = ?"
+	trustsOf     = "SELECT domain, score FROM memory_trust" + ofOwner
+	makeTrust    = "INSERT INTO memory_trust (tenant_id, user_id, domain, score, moved_at) VALUES (?, ?, ?, ?, ?)"
+	changeTrust  = "UPDATE memory_trust SET score = ?, moved_at = ?" + ofOwner + " AND domain = ?"
+	removeTrusts = "DELETE FROM memory_trust" + ofOwner
+)
+
+// Show keeps a decision point when it is shown: of the trace the owner, the domain,
+// the point, the question, the output and its sources count. It gives the trace with
+// its id, the time, and the trust at that moment.
+func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, error) {
+	const op = "keeper.Show"
+	o := Owner{shown.Tenant, shown.User}
+	if err := checkTrace(o, shown); err != nil {
+		return memory.Trace{}, fail(op, err)
+	}
+	trace := memory.Trace{ID: string(newID()), Tenant: o.Tenant, User: o.User, Domain: shown.Domain, Point: shown.Point, Question: shown.Question, Output: shown.Output, Sources: shown.Sources}
+	err := k.change(ctx, func(ctx context.Context, t *tx) error {
+		score, _, err := k.trust(ctx, t.on, o, trace.Domain)
+		if err != nil {
+			return err
+		}
+		trace.Shown, trace.TrustAtMoment = t.at, score
+		detail, err := json.Marshal(trace)
+		if err != nil {
+			return err
+		}
+		if _, err = exec(ctx, t.on, makeTrace, string(o.Tenant), string(o.User), trace.ID, trace.Domain, 0, detail); err != nil {
+			return err
+		}
+		for _, id := range trace.Sources {
+			if err := t.link(ctx, o, id, roleTrace, trace.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return memory.Trace{}, fail(op, err)
+	}
+	return trace, nil
+}
+
+func checkTrace(o Owner, t memory.Trace) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	switch {
+	case t.Domain == "" || len(t.Domain) > host.MaxIDBytes || !utf8.ValidString(t.Domain):
+		return badValue("the domain of a trace has %d bytes; give 1 to %d of UTF-8", len(t.Domain), host.MaxIDBytes)
+	case len(t.Point) > memory.MaxTextBytes || len(t.Question) > memory.MaxTextBytes || len(t.Output) > memory.MaxTextBytes:
+		return badValue("a part of a trace is longer than %d bytes", memory.MaxTextBytes)
+	case len(t.Sources) > MaxTraceSources:
+		return badValue("a trace points to %d memories; at most %d are kept", len(t.Sources), MaxTraceSources)
+	}
+	for _, id := range t.Sources {
+		if id == "" || len(id) > host.MaxIDBytes {
+			return badValue("a trace points to a memory whose id has %d bytes", len(id))
+		}
+	}
+	return nil
+}
+
+// Act keeps what the user did with a shown output, once: repeating it with the same
+// changes nothing, and another action is refused with BadValue. The alternative is
+// what the user did instead, and may be empty. An accepted output counts as a use of
+// the memories that it points to, see Adopt.
+func (k *Keeper) Act(ctx context.Context, o Owner, trace string, action memory.Decision, alternative string) (memory.Trace, error) {
+	const op = "keeper.Act"
+	if action != memory.Accept && action != memory.Reject && action != memory.Modify || len(alternative) > memory.MaxTextBytes {
+		return memory.Trace{}, fail(op, badValue("an action %.40q with an alternative of %d bytes; give accept, reject or modify, and at most %d bytes", string(action), len(alternative), memory.MaxTextBytes))
+	}
+	return k.changeTrace(ctx, op, o, trace, func(ctx context.Context, t *tx, found *memory.Trace) (bool, error) {
+		if found.Action != "" {
+			if found.Action != action || found.Alternative != alternative {
+				return false, badValue("trace %s was acted on already: %s", found.ID, found.Action)
+			}
+			return false, nil
+		}
+		found.Action, found.Alternative, found.Acted = action, alternative, t.at
+		if action != memory.Accept {
+			return true, nil
+		}
+		return true, adopt(ctx, t.on, o, found.Sources, t.at)
+	})
+}
+
+// Attribute keeps the outcome of a trace and moves the trust of its user in its
+// domain, once, in one transaction: the lift of an output that was adopted, or
+// whether the agent was right with one that was not. It gives the trace with its
+// delta. A trace that was attributed already is given as it is. Where what was given
+// does not tell (memory.Trace.Delta), it fails with BadValue.
+func (k *Keeper) Attribute(ctx context.Context, o Owner, trace string, lift *float64, agentRight *bool) (memory.Trace, error) {
+	return k.changeTrace(ctx, "keeper.Attribute", o, trace, func(ctx context.Context, t *tx, found *memory.Trace) (bool, error) {
+		if !found.Attributed.IsZero() {
+			return false, nil
+		}
+		score, moved, err := k.trust(ctx, t.on, o, found.Domain)
+		if err != nil {
+			return false, err
+		}
+		// Attributions of one domain have different times: their order is that of
+		// a replay.
+		at := t.at
+		if !at.After(moved) {
+			at = moved.Add(time.Microsecond)
+		}
+		found.Lift, found.AgentRight = lift, agentRight
+		next, score, ok := memory.Attribute(score, *found, at)
+		if !ok {
+			return false, badValue("trace %s cannot be attributed: an adopted output needs its lift, another one who was right", found.ID)
+		}
+		*found = next
+		return true, t.setTrust(ctx, o, found.Domain, score, at)
+	})
+}
+
+func (t *tx) setTrust(ctx context.Context, o Owner, domain string, score float64, at time.Time) error {
+	n, err := exec(ctx, t.on, changeTrust, append([]any{score, at.UnixMicro()}, append(ownerArgs(o), domain)...)...)
+	if err == nil && n == 0 {
+		_, err = exec(ctx, t.on, makeTrust, append(ownerArgs(o), domain, score, at.UnixMicro())...)
+	}
+	return err
+}
+
+func (k *Keeper) changeTrace(ctx context.Context, op string, o Owner, id string, alter func(ctx context.Context, t *tx, found *memory.Trace) (changed bool, err error)) (trace memory.Trace, err error) {
+	if err := o.check(); err != nil {
+		return memory.Trace{}, fail(op, err)
+	}
+	err = k.change(ctx, func(ctx context.Context, t *tx) error {
+		found, err := documents[memory.Trace](ctx, t.on, traceOf+t.lock, append(ownerArgs(o), id)...)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return abi.NewProblem(abi.NotFound, "there is no trace %.80q of this user", id)
+		}
+		trace = found[0]
+		changed, err := alter(ctx, t, &trace)
+		if err != nil || !changed {
+			return err
+		}
+		detail, err := json.Marshal(trace)
+		if err == nil {
+			_, err = exec(ctx, t.on, changeTrace, append([]any{micros(trace.Attributed), detail}, append(ownerArgs(o), id)...)...)
+		}
+		return err
+	})
+	if err != nil {
+		return memory.Trace{}, fail(op, err)
+	}
+	return trace, nil
+}
+
+// Trust gives how far an owner's output in a domain is to be trusted, 0 to 1. Where
+// no trace was attributed it is the host's initial trust.
+func (k *Keeper) Trust(ctx context.Context, o Owner, domain string) (float64, error) {
+	score, _, err := k.trust(ctx, k.db.Reads, o, domain)
+	return score, fail("keeper.Trust", err)
+}
+
+func (k *Keeper) trust(ctx context.Context, on host.Statements, o Owner, domain string) (score float64, moved time.Time, err error) {
+	var at int64
+	found, err := row(ctx, on, trustOf, append(ownerArgs(o), domain), &score, &at)
+	if err == nil && !found {
+		score = k.initialTrust
+	}
+	return score, timeOf(at), err
+}
+
+// Trusts gives the trust of an owner in every domain that has an attributed trace.
+func (k *Keeper) Trusts(ctx context.Context, o Owner) (map[string]float64, error) {
+	scores := map[string]float64{}
+	err := each(ctx, k.db.Reads, trustsOf, ownerArgs(o), func(rows *sql.Rows) error {
+		var domain string
+		var score float64
+		err := rows.Scan(&domain, &score)
+		scores[domain] = score
+		return err
+	})
+	return scores, fail("keeper.Trusts", err)
+}
+
+// Traces gives a page of an owner's traces, oldest first, after an id ("" for the
+// first page). An empty page is the end.
+func (k *Keeper) Traces(ctx context.Context, o Owner, after string) ([]memory.Trace, error) {
+	traces, err := documents[memory.Trace](ctx, k.db.Reads, tracesAfter, append(ownerArgs(o), after, tracesPage)...)
+	return traces, fail("keeper.Traces", err)
+}
+
+// ReplayTrust rebuilds an owner's trust from the traces alone, by memory.Replay, and
+// puts it in the place of the scores that were kept. It gives what it found.
+func (k *Keeper) ReplayTrust(ctx context.Context, o Owner) (memory.Replayed, error) {
+	const op = "keeper.ReplayTrust"
+	if err := o.check(); err != nil {
+		return memory.Replayed{}, fail(op, err)
+	}
+	var r memory.Replayed
+	err := k.change(ctx, func(ctx context.Context, t *tx) error {
+		traces, err := documents[memory.Trace](ctx, t.on, tracesAfter, append(ownerArgs(o), "", MaxTraces)...)
+		if err != nil {
+			return err
+		}
+		r = memory.Replay(k.initialTrust, traces)
+		last := map[string]time.Time{}
+		for _, trace := range traces {
+			if trace.Attributed.After(last[trace.Domain]) {
+				last[trace.Domain] = trace.Attributed
+			}
+		}
+		if _, err = exec(ctx, t.on, removeTrusts, ownerArgs(o)...); err != nil {
+			return err
+		}
+		for of, score := range r.Scores {
+			if err := t.setTrust(ctx, o, of.Domain, score, last[of.Domain]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return memory.Replayed{}, fail(op, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,248 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+)
+
+// A Question asks a user whether their words still hold, since what they do
+// contradicts them. It is asked once, and then waits for the answer.
+type Question struct {
+	ID       string        `json:"id"`
+	Tenant   host.TenantID `json:"tenant"`
+	User     host.UserID   `json:"user"`
+	Memory   ID            `json:"memory"` // the L1
+	Topic    string        `json:"topic"`
+	Domain   string        `json:"domain,omitempty"`
+	Scene    string        `json:"scene,omitempty"`
+	Said     Claim         `json:"said"`
+	Seen     Claim         `json:"seen"` // in the newest gap
+	Gaps     []string      `json:"gaps"` // that made it; later ones name it
+	Evidence []ID          `json:"evidence"`
+	Raised   time.Time     `json:"raised"`
+	Asked    time.Time     `json:"asked,omitzero"`
+	Answered time.Time     `json:"answered,omitzero"`
+	Answer   Resolution    `json:"answer,omitempty"`
+}
+
+// newQuestion makes the question of open gaps, oldest first. One memory has one
+// question of the same gaps.
+func newQuestion(said Node, open []Gap, now time.Time) Question {
+	q := Question{Tenant: said.Tenant, User: said.User, Memory: said.ID, Topic: said.Claim.Topic, Domain: said.Domain,
+		Scene: said.Scene, Said: *said.Claim, Raised: now}
+	for _, g := range open {
+		q.Gaps = append(q.Gaps, g.ID)
+		q.Evidence = addEvidence(q.Evidence, g.Evidence)
+		q.Seen = g.Seen
+	}
+	q.ID = "ask_" + host.Digest([]byte(strings.Join(q.Gaps, "/")))[:32]
+	return q
+}
+
+// A Point is where a decision is made: what it is about. Empty fields are not known.
+type Point struct {
+	Tenant host.TenantID
+	User   host.UserID
+	Topic  string
+	Domain string
+	Scene  string
+}
+
+// NextQuestion gives the oldest question that fits a decision point and was not
+// asked before, marked as asked. The caller keeps it before it asks.
+func NextQuestion(questions []Question, at Point, now time.Time) (Question, bool) {
+	var next *Question
+	for i, q := range questions {
+		if q.Asked.IsZero() && q.Answered.IsZero() && q.fits(at) && (next == nil || q.Raised.Before(next.Raised)) {
+			next = &questions[i]
+		}
+	}
+	if next == nil {
+		return Question{}, false
+	}
+	q := *next
+	q.Asked = now
+	return q, true
+}
+
+// fits: the topics or the domains are the same; where the point names neither, the
+// scenes are. Another scene never fits.
+func (q Question) fits(at Point) bool {
+	if q.Tenant != at.Tenant || q.User != at.User || q.Scene != "" && at.Scene != "" && q.Scene != at.Scene {
+		return false
+	}
+	if at.Topic == "" && at.Domain == "" {
+		return q.Scene != "" && q.Scene == at.Scene
+	}
+	return at.Topic != "" && nearTopic(q.Topic, at.Topic) || at.Domain != "" && q.Domain == at.Domain
+}
+
+// nearTopic: "opening" is about "opening.minutes".
+func nearTopic(a, b string) bool {
+	a, b = foldWord(a), foldWord(b)
+	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
+}
+
+// Text words the question for the user, in Chinese for a Chinese locale and else
+// in English. The memory gives the user's own words.
+func (q Question) Text(said Node, locale string) string {
+	speak := speakIn(locale)
+	return speak.pick(
+		"You told me: \"%[1]s\". The last %[2]d times it was different: %[3]s. Has this changed? "+
+			"Say what holds now, \"keep it\" if your words still hold, or \"drop it\" if they no longer matter.",
+		"您之前说过：“%[1]s”。但最近 %[2]d 次的实际情况不同：%[3]s。是否有变化？"+
+			"请直接说新的要求；如果原来的仍然有效请说“保持不变”；如果不再需要请说“取消”。",
+		cutText(oneLine(said.Text), maxToldBytes), len(q.Gaps), q.Seen.Text(locale))
+}
+
+// maxToldBytes bounds the user's words in a question: a sentence or two.
+const maxToldBytes = 400
+
+// Text words a claim for people.
+func (c Claim) Text(locale string) string {
+	speak := speakIn(locale)
+	var parts []string
+	if c.Low != nil && c.High != nil {
+		parts = append(parts, c.rangeText(speak))
+	}
+	if len(c.Words) > 0 {
+		parts = append(parts, oneLine(strings.Join(c.Words, speak.pick(" or ", "或"))))
+	}
+	text := strings.Join(parts, speak.pick(", ", "，"))
+	if c.Not {
+		text = speak.pick("not ", "不是") + text
+	}
+	return cutText(text, maxToldBytes)
+}
+
+func (c Claim) rangeText(speak speaker) string {
+	low, high, of := numberText(*c.Low), numberText(*c.High), ""
+	if c.Unit != "" {
+		of = " " + c.Unit
+	}
+	switch {
+	case *c.High >= OpenEnd:
+		return speak.pick("at least %s%s", "至少 %s%s", low, of)
+	case *c.Low <= -OpenEnd:
+		return speak.pick("at most %s%s", "最多 %s%s", high, of)
+	case low == high:
+		return low + of
+	}
+	return low + "–" + high + of
+}
+
+func numberText(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// A Resolution is what the user's answer does to the memory, and why gaps are closed.
+type Resolution string
+
+// The resolutions.
+const (
+	Updated Resolution = "updated" // new words take its place
+	Kept    Resolution = "kept"
+	Retired Resolution = "retired" // it holds no longer, and nothing takes its place
+)
+
+// An Answer is what the user said to a question.
+type Answer struct {
+	Resolution Resolution
+	Text       string // the user's words
+	Claim      *Claim // of the new words, where updated
+	Source     Source
+	At         time.Time
+}
+
+// A Resolved question, with all that must be written.
+type Resolved struct {
+	Question Question
+	Memory   Node  // the L1 after the answer; its text is what it was
+	New      *Node // the user's new words, where updated; it has no ID yet, and Memory.SupersededBy is to name it
+	Gaps     []Gap // those that the answer closes, with their evidence
+}
+
+// Resolve applies the user's answer to the memory that a question is about. The
+// evidence is kept in the question and the gaps. Problems are BadArguments: an
+// answer to another memory's question, to one that is answered, or without words.
+func Resolve(set ReconcileConfig, q Question, said Node, gaps []Gap, a Answer) (Resolved, error) {
+	if problem := q.refuses(said, a); problem != nil {
+		return Resolved{}, host.Fail("memory.Resolve", problem, nil)
+	}
+	q.Answered, q.Answer = a.At, a.Resolution
+	r := Resolved{Question: q, Memory: said, Gaps: CloseGaps(gaps, said, a.Resolution)}
+	switch a.Resolution {
+	case Kept:
+		r.Memory.Trust = exact(unit01(said.Trust + (1-said.Trust)*set.Gain))
+		r.Memory.Verified++
+		r.Memory.Agreed = a.At
+	case Retired:
+		r.Memory.Status, r.Memory.Valid.Until = Superseded, a.At
+	case Updated:
+		r.Memory.Status, r.Memory.Valid.Until = Superseded, a.At
+		r.New = q.renewed(said, a)
+	}
+	return r, nil
+}
+
+func (q Question) refuses(said Node, a Answer) *abi.Problem {
+	switch {
+	case q.Tenant != said.Tenant || q.User != said.User || q.Memory != said.ID || said.Layer != Declared:
+		return abi.NewProblem(abi.BadArguments, "question %s is about memory %s and not about %s", q.ID, q.Memory, said.ID).
+			WithHint("answer it with the memory that it names")
+	case !q.Answered.IsZero():
+		return abi.NewProblem(abi.BadArguments, "question %s was answered at %s", q.ID, q.Answered.Format(time.RFC3339)).
+			WithHint("say what holds now; that makes a memory of its own")
+	case said.Status != Active:
+		return abi.NewProblem(abi.BadArguments, "memory %s is %s already", said.ID, said.Status).WithHint("close the question's gaps; there is nothing left to decide")
+	case a.Resolution != Updated && a.Resolution != Kept && a.Resolution != Retired:
+		return abi.NewProblem(abi.BadArguments, "%q is no resolution", a.Resolution).WithHint("give %s, %s or %s", Updated, Kept, Retired)
+	case a.Resolution == Updated && (strings.TrimSpace(a.Text) == "" || len(a.Text) > MaxTextBytes):
+		return abi.NewProblem(abi.BadArguments, "new words have %d bytes; give 1 to %d", len(a.Text), MaxTextBytes).WithHint("give the user's own words")
+	}
+	return nil
+}
+
+// renewed gives the memory of the user's new words. They are about the same, and
+// count from now on.
+func (q Question) renewed(said Node, a Answer) *Node {
+	n := Node{Tenant: said.Tenant, User: said.User, Text: a.Text, Layer: Declared, Kind: said.Kind, Entity: said.Entity,
+		Domain: said.Domain, Scene: said.Scene, Claim: a.Claim, Source: a.Source, At: a.At, Valid: Span{From: a.At}, Known: Span{From: a.At},
+		Freshness: said.Freshness, Trust: said.Trust, Pinned: said.Pinned, Priority: said.Priority, Status: Active}
+	n.Source.Derived = addEvidence(slices.Clone(a.Source.Derived), append([]ID{said.ID}, q.Evidence...))
+	return &n
+}
+
+// CloseGaps gives the open gaps of a memory, closed. It is also for a memory that
+// the user changed without being asked.
+func CloseGaps(gaps []Gap, said Node, by Resolution) []Gap {
+	var closed []Gap
+	for _, g := range byMemory(gaps)[nameOf(said)] {
+		if g.Closed == "" {
+			g.Closed = string(by)
+			closed = append(closed, g)
+		}
+	}
+	return closed
+}
+
+// A speaker words what people read, in English or Chinese.
+type speaker struct{ zh bool }
+
+func speakIn(locale string) speaker {
+	return speaker{zh: strings.HasPrefix(strings.ToLower(locale), "zh")}
+}
+
+func (s speaker) pick(en, zh string, args ...any) string {
+	if s.zh {
+		en = zh
+	}
+	if len(args) == 0 {
+		return en
+	}
+	return fmt.Sprintf(en, args...)
+}

@@ -1,0 +1,292 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+)
+
+// A ReconcileConfig says when behaviour agrees with words, and what follows.
+type ReconcileConfig struct {
+	Tolerance float64 // share by which a closed range is widened
+	GapsToAsk int     // open gaps of one memory that make a question
+	Gain      float64 // share of the missing trust that one agreement gives
+}
+
+// DefaultReconcile gives the settings of a new host. With a fifth of tolerance,
+// "10 minutes" agrees with lives that open with 10 to 12.
+func DefaultReconcile() ReconcileConfig {
+	return ReconcileConfig{Tolerance: 0.2, GapsToAsk: 3, Gain: 0.1}
+}
+
+// maxGapEvidence bounds the evidence of one gap or agreement: what was seen last is
+// kept, and more than that nobody reads.
+const maxGapEvidence = 64
+
+// An Agreement is behaviour that bears out the user's words. Apply gives what
+// becomes of the memory.
+type Agreement struct {
+	Memory   ID        `json:"memory"`
+	Topic    string    `json:"topic"`
+	Said     Claim     `json:"said"`
+	Seen     Claim     `json:"seen"`
+	Gain     float64   `json:"gain"`  // of trust
+	Trust    float64   `json:"trust"` // after it
+	Evidence []ID      `json:"evidence"`
+	At       time.Time `json:"at"` // when it was seen
+}
+
+// Apply gives the memory with the confidence that the agreement adds. No word of
+// it changes.
+func (a Agreement) Apply(said Node) Node {
+	said.Trust, said.Agreed = a.Trust, a.At
+	said.Verified++
+	return said
+}
+
+// A Reconciliation is what a comparison of words and behaviour says must be
+// written. It holds nothing that changes what the user said.
+type Reconciliation struct {
+	Agreed    []Agreement
+	Gaps      []Gap             // new ones
+	Questions []Question        // new ones
+	Asked     map[string]string // by id of an earlier gap, the question that it has led to
+}
+
+// Reconcile compares what users declared (L1) with what they do (L3), given all gaps
+// so far, open and closed. Behaviour that agrees raises confidence, once; that
+// contradicts is a gap, at most one of a session and a memory, and each piece of
+// evidence counts in one gap only. When a memory has GapsToAsk open gaps, they make
+// one question; later gaps join it. The same values give the same ids and the same
+// order.
+//
+// Only active nodes with a claim are compared, within one tenant, user, entity and
+// scene, and only such behaviour contradicts that began after the words.
+func Reconcile(set ReconcileConfig, declared, seen []Node, gaps []Gap, now time.Time) Reconciliation {
+	r := Reconciliation{Asked: map[string]string{}}
+	behaviour, earlier := byTopic(ordered(seen)), byMemory(gaps)
+	for _, said := range ordered(declared) {
+		if !comparable(said, Declared) || !holds(said, now) {
+			continue
+		}
+		own := earlier[nameOf(said)]
+		agreeing, opposing := set.sort(said, behaviour[topicOf(said)], now)
+		fresh := newGaps(said, opposing, own, now)
+		if a, ok := set.agreement(said, agreeing); ok && len(fresh) == 0 {
+			r.Agreed = append(r.Agreed, a)
+		}
+		r.ask(set, said, own, fresh, now)
+	}
+	return r
+}
+
+// ordered gives nodes by when they were seen, then by id. Their places are sorted,
+// since a node is large.
+func ordered(nodes []Node) []Node {
+	places := make([]int, len(nodes))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(i, j int) int {
+		a, b := &nodes[i], &nodes[j]
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(i, j))
+	})
+	in := make([]Node, len(nodes))
+	for i, place := range places {
+		in[i] = nodes[place]
+	}
+	return in
+}
+
+// A userTopic is what two claims must share to be compared.
+type userTopic struct {
+	tenant host.TenantID
+	user   host.UserID
+	topic  string
+}
+
+func topicOf(n Node) userTopic { return userTopic{n.Tenant, n.User, foldWord(n.Claim.Topic)} }
+
+// byTopic spares the comparison of everything with everything.
+func byTopic(seen []Node) map[userTopic][]Node {
+	by := map[userTopic][]Node{}
+	for _, n := range seen {
+		if comparable(n, Behaviour) {
+			by[topicOf(n)] = append(by[topicOf(n)], n)
+		}
+	}
+	return by
+}
+
+func comparable(n Node, layer Layer) bool {
+	return n.Layer == layer && n.Status == Active && n.Claim != nil
+}
+
+// holds reports whether a node is true at a time.
+func holds(n Node, now time.Time) bool {
+	return !n.Valid.From.After(now) && (n.Valid.Until.IsZero() || now.Before(n.Valid.Until))
+}
+
+// A memoryName names a memory among those of all tenants.
+type memoryName struct {
+	tenant host.TenantID
+	user   host.UserID
+	id     ID
+}
+
+func nameOf(n Node) memoryName { return memoryName{n.Tenant, n.User, n.ID} }
+
+func byMemory(gaps []Gap) map[memoryName][]Gap {
+	by := map[memoryName][]Gap{}
+	for _, g := range gaps {
+		name := memoryName{g.Tenant, g.User, g.Memory}
+		by[name] = append(by[name], g)
+	}
+	return by
+}
+
+// sort parts the behaviour of a topic into what agrees with some words and what
+// contradicts them, in the order given.
+func (set ReconcileConfig) sort(said Node, seen []Node, now time.Time) (agreeing, opposing []Node) {
+	for _, n := range seen {
+		if !sameMatter(said, n) || n.At.After(now) {
+			continue
+		}
+		switch Compare(*said.Claim, *n.Claim, set.Tolerance, said.Kind == Constraint) {
+		case Agrees:
+			agreeing = append(agreeing, n)
+		case Contradicts:
+			// What began before the words were said is what they were to change.
+			if !begins(n).Before(begins(said)) {
+				opposing = append(opposing, n)
+			}
+		}
+	}
+	return agreeing, opposing
+}
+
+// sameMatter: words about everything hold for each product and each scene, and
+// words about one hold for that one only.
+func sameMatter(said, seen Node) bool {
+	return said.Tenant == seen.Tenant && said.User == seen.User &&
+		(said.Entity == "" || said.Entity == seen.Entity) && (said.Scene == "" || said.Scene == seen.Scene)
+}
+
+func begins(n Node) time.Time {
+	if !n.Valid.From.IsZero() {
+		return n.Valid.From
+	}
+	return n.At
+}
+
+func evidenceOf(n Node) []ID {
+	if len(n.Source.Derived) > 0 {
+		return n.Source.Derived
+	}
+	return []ID{n.ID}
+}
+
+// agreement makes one of all that was seen since the last.
+func (set ReconcileConfig) agreement(said Node, agreeing []Node) (Agreement, bool) {
+	a := Agreement{Memory: said.ID, Topic: said.Claim.Topic, Said: *said.Claim}
+	for _, n := range agreeing {
+		if n.At.After(said.Agreed) {
+			a.Evidence = addEvidence(a.Evidence, evidenceOf(n))
+			a.Seen, a.At = *n.Claim, n.At
+		}
+	}
+	if len(a.Evidence) == 0 {
+		return a, false
+	}
+	a.Trust = exact(unit01(said.Trust + (1-said.Trust)*set.Gain))
+	a.Gain = exact(a.Trust - said.Trust)
+	return a, true
+}
+
+func addEvidence(to, more []ID) []ID {
+	for _, id := range more {
+		if !slices.Contains(to, id) {
+			to = append(to, id)
+		}
+	}
+	return to[max(0, len(to)-maxGapEvidence):]
+}
+
+// newGaps makes at most one gap of each session, of its newest behaviour, and none
+// of what is in a gap already.
+func newGaps(said Node, opposing []Node, own []Gap, now time.Time) []Gap {
+	sessions, used := map[host.SessionID]bool{}, map[ID]bool{}
+	for _, g := range own {
+		sessions[g.Session] = true
+		for _, id := range g.Evidence {
+			used[id] = true
+		}
+	}
+	var fresh []Gap
+	place := map[host.SessionID]int{}
+	for _, n := range opposing {
+		session, evidence := n.Source.Session, evidenceOf(n)
+		if session != "" && sessions[session] || !slices.ContainsFunc(evidence, func(id ID) bool { return !counted(n, used, id) }) {
+			continue
+		}
+		at, again := place[session]
+		if !again {
+			at = len(fresh)
+			place[session] = at
+			fresh = append(fresh, Gap{Tenant: said.Tenant, User: said.User, Memory: said.ID, Topic: said.Claim.Topic,
+				Said: *said.Claim, Session: session, At: now})
+		}
+		fresh[at].Seen = *n.Claim
+		fresh[at].Evidence = addEvidence(fresh[at].Evidence, evidence)
+	}
+	for i := range fresh {
+		fresh[i].ID = gapID(fresh[i])
+	}
+	return fresh
+}
+
+// counted reports whether a piece of evidence is in a gap. A habit that is written
+// anew under its old id tells by its session that it is another one.
+func counted(n Node, used map[ID]bool, id ID) bool {
+	return used[id] && (n.Source.Session == "" || len(n.Source.Derived) > 0)
+}
+
+// gapID is the same for the same contradiction, whichever replica finds it.
+func gapID(g Gap) string {
+	name := fmt.Sprintf("%q/%q", []string{string(g.Tenant), string(g.User), string(g.Memory), string(g.Session)}, sessionless(g))
+	return "gap_" + host.Digest([]byte(name))[:32]
+}
+
+// sessionless gives what else tells a gap apart that is of no session.
+func sessionless(g Gap) []ID {
+	if g.Session != "" {
+		return nil
+	}
+	return g.Evidence
+}
+
+// ask notes new gaps, and makes the one question that they lead to.
+func (r *Reconciliation) ask(set ReconcileConfig, said Node, own, fresh []Gap, now time.Time) {
+	open := slices.DeleteFunc(slices.Concat(own, fresh), func(g Gap) bool { return g.Closed != "" })
+	question := ""
+	for _, g := range open {
+		question = cmp.Or(question, g.Question)
+	}
+	if question == "" && len(open) >= max(1, set.GapsToAsk) {
+		q := newQuestion(said, open, now)
+		r.Questions = append(r.Questions, q)
+		question = q.ID
+		for _, g := range own {
+			if g.Closed == "" {
+				r.Asked[g.ID] = q.ID
+			}
+		}
+	}
+	for _, g := range fresh {
+		g.Question = question
+		r.Gaps = append(r.Gaps, g)
+	}
+}

@@ -1,0 +1,17 @@
+// Package tokens cuts text into weighted terms for full-text search, in English and
+// Chinese, the same for every index. It is pure: no state, no I/O.
+//
+// # Life of a text
+//
+//  1. It is cut at [MaxTextBytes]. Each letter is folded: lower case, full width to
+//     half width, traditional Chinese to simplified, accents of Latin letters off.
+//  2. It falls into runs. A run of letters and digits is a word: its possessive is
+//     cut off, and an English word is stemmed. A run of Chinese, Japanese or Korean
+//     letters, which does not show where words end, gives each pair of neighbours,
+//     and where it has one letter, that one.
+//  3. Each term is hashed to 32 bits and counted. [Document] weighs the counts as
+//     BM25 does, but for the rarity of the term, which only an index knows.
+//     [Query] counts each term once.
+//  4. An index multiplies the weights of a query and of a document, and the rarity
+//     of the term among its documents, and adds up.
+package tokens
