@@ -101,7 +101,7 @@ func (t *Tool) TargetsOf(env Env) ([]string, error) {
 		if !ok || id == "" || len(id) > MaxTargetBytes {
 			return nil, fmt.Errorf("%s: targets: an id must be a string of 1 to %d bytes", t.Name, MaxTargetBytes)
 		}
-		if ids = append(ids, string(id)); len(ids) > MaxTargets {
+		if ids = append(ids, strings.Clone(string(id))); len(ids) > MaxTargets {
 			return nil, fmt.Errorf("%s: targets: more than %d", t.Name, MaxTargets)
 		}
 	}

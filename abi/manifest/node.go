@@ -180,7 +180,7 @@ func joinField(path, name string) string {
 		return path + "[" + strconv.Quote(name) + "]"
 	}
 	if path == "" {
-		return name
+		return strings.Clone(name) // which may be a part of a large text
 	}
 	return path + "." + name
 }

@@ -77,6 +77,8 @@ type jsonReader struct {
 	pos   int
 	line  int
 	spare []node // for what comes next
+
+	parents int // objects and lists that have parts, so far
 }
 
 // manyNodes bounds the nodes that are made at once.
@@ -135,8 +137,21 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	return n, nil
 }
 
-// fewParts is how many members or items most objects and lists have at most.
-const fewParts = 4
+// fewParts is how many members or items most objects and lists have at most. Room
+// for so many is made at once in the first few of a text: in one that has a million
+// of them it would be most of what they take.
+const (
+	fewParts   = 4
+	fewParents = 64
+)
+
+// room gives for how many parts one more object or list makes room at first.
+func (r *jsonReader) room() int {
+	if r.parents++; r.parents <= fewParents {
+		return fewParts
+	}
+	return 1
+}
 
 func (r *jsonReader) object(n *node, depth int) error {
 	var seen map[string]bool // only for objects too large to search
@@ -166,7 +181,7 @@ func (r *jsonReader) object(n *node, depth int) error {
 			return err
 		}
 		if n.members == nil {
-			n.members = make([]member, 0, fewParts)
+			n.members = make([]member, 0, r.room())
 		}
 		n.members = append(n.members, member{name, line, value})
 	}
@@ -182,7 +197,7 @@ func (r *jsonReader) list(n *node, depth int) error {
 			return err
 		}
 		if n.items == nil {
-			n.items = make([]*node, 0, fewParts)
+			n.items = make([]*node, 0, r.room())
 		}
 		n.items = append(n.items, item)
 	}

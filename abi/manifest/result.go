@@ -110,7 +110,7 @@ func (d artifact) of(a *activation) ([]string, error) {
 // textsOf reads one text, or a list of some, each once.
 func textsOf(v ref.Val) ([]string, error) {
 	if text, ok := v.(types.String); ok {
-		return []string{string(text)}, nil
+		return []string{strings.Clone(string(text))}, nil
 	}
 	items, ok := v.(traits.Lister)
 	if !ok {
@@ -122,7 +122,7 @@ func textsOf(v ref.Val) ([]string, error) {
 		if !ok || len(texts) == MaxArtifactNames {
 			return nil, fmt.Errorf("gave something else than up to %d names", MaxArtifactNames)
 		}
-		texts = append(texts, string(text))
+		texts = append(texts, strings.Clone(string(text)))
 	}
 	if len(texts) == 0 {
 		return nil, fmt.Errorf("gave no name")

@@ -16,6 +16,9 @@ import (
 
 // writeEnvelope gives what the guest gets. Its arguments are valid JSON.
 func writeEnvelope(in abi.Invocation) ([]byte, error) {
+	if year := in.Call.Now.Year(); year < 0 || year > 9999 {
+		return nil, fmt.Errorf("the year %d cannot be told", year)
+	}
 	b := make([]byte, 0, envelopeBytes+len(in.Args))
 	b = append(b, `{"abi":`...)
 	b = strconv.AppendInt(b, int64(in.ABI), 10)
@@ -96,11 +99,16 @@ func isCompact(raw []byte) bool {
 func escapedForHTML(c byte) bool { return c == '<' || c == '>' || c == '&' }
 
 // What a guest's answer has at its top at most, since each member is held
-// against all before it, and usually.
+// against all before it, letter by letter; and usually.
 const (
 	maxReplyMembers   = 64
+	maxNameBytes      = 256
 	usualReplyMembers = 8
 )
+
+// keptWhole is how much longer than a part that is kept an answer may be for the
+// part not to be copied out of it: what is kept for long is counted by itself.
+const keptWhole = 1024
 
 var errNoEnvelope = errors.New("it is not one envelope")
 
@@ -110,8 +118,12 @@ type twiceError struct{ name string }
 
 func (e twiceError) Error() string { return fmt.Sprintf("it has the member %q twice", e.name) }
 
-// readEnvelope reads what the guest gave. The reply shares the answer's bytes.
+// readEnvelope reads what the guest gave. The reply shares the bytes of an answer
+// that is hardly more than what it shares. An answer null has no members.
 func readEnvelope(answer []byte, reply *abi.Reply) error {
+	if string(bytes.Trim(answer, " \t\r\n")) == "null" {
+		return nil
+	}
 	m := members{object: answer}
 	if !m.open() {
 		return errNoEnvelope
@@ -119,7 +131,7 @@ func readEnvelope(answer []byte, reply *abi.Reply) error {
 	names := make([][]byte, 0, usualReplyMembers)
 	var again error
 	for m.next() {
-		if len(names) == maxReplyMembers {
+		if len(names) == maxReplyMembers || len(m.name) > maxNameBytes {
 			return errNoEnvelope
 		}
 		for _, name := range names {
@@ -128,6 +140,9 @@ func readEnvelope(answer []byte, reply *abi.Reply) error {
 			}
 		}
 		names = append(names, m.name)
+		if len(m.value)+keptWhole < len(answer) {
+			m.value = bytes.Clone(m.value)
+		}
 		if readMember(reply, m.name, m.value) != nil {
 			return errNoEnvelope
 		}

@@ -75,12 +75,12 @@ func FuzzAnEnvelopeIsReadAsEncodingJSONDoes(f *testing.F) {
 		wantErr := json.Unmarshal(answer, &want)
 		var parts map[string]json.RawMessage
 		switch {
-		case json.Unmarshal(answer, &parts) != nil || parts == nil || wantErr != nil:
+		case json.Unmarshal(answer, &parts) != nil || wantErr != nil:
 			if err == nil {
 				t.Errorf("%s is read as %+v, and encoding/json says %v", answer, got, wantErr)
 			}
 		case err != nil:
-			if _, twice := err.(twiceError); !twice && strings.Count(string(answer), ":") <= maxReplyMembers {
+			if _, twice := err.(twiceError); !twice && strings.Count(string(answer), ":") <= maxReplyMembers && len(answer) <= maxNameBytes {
 				t.Errorf("%s is not read: %v", answer, err)
 			}
 		case !reflect.DeepEqual(got, want):
@@ -99,5 +99,36 @@ func TestAnAnswerOfTooManyMembersIsNoEnvelope(t *testing.T) {
 	}
 	if err := readEnvelope([]byte(answer+`,"one":1}`), &abi.Reply{}); err == nil {
 		t.Error("one more is taken")
+	}
+	for extra, refused := range []bool{false, true} {
+		name := strings.Repeat("n", maxNameBytes+extra)
+		if err := readEnvelope([]byte(`{"ok":true,"`+name+`":1}`), &abi.Reply{}); (err != nil) != refused {
+			t.Errorf("a name of %d bytes: %v", len(name), err)
+		}
+	}
+}
+
+// What is kept of an answer is counted by its own length, so it may not hold the
+// rest of a long answer.
+func TestAShortPartDoesNotHoldALongAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		pad    int
+		shares bool
+	}{{10, true}, {2 * keptWhole, false}} {
+		answer := []byte(`{"ok":true,"data":"abc","pad":"` + strings.Repeat("x", tt.pad) + `"}`)
+		var reply abi.Reply
+		if err := readEnvelope(answer, &reply); err != nil {
+			t.Fatal(err)
+		}
+		copy(answer, strings.Repeat(" ", len(answer)))
+		if shares := string(reply.Data) != `"abc"`; shares != tt.shares {
+			t.Errorf("beside %d bytes the data is %q", tt.pad, reply.Data)
+		}
+	}
+}
+
+func TestAYearThatJSONCannotTellMakesNoEnvelope(t *testing.T) {
+	if b, err := writeEnvelope(abi.Invocation{Call: abi.CallInfo{Now: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}}); err == nil {
+		t.Errorf("it is %s", b)
 	}
 }

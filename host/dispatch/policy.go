@@ -169,12 +169,18 @@ func (f *flight) loadPath(ctx context.Context, path string, into map[string]json
 	for key, v := range values {
 		into[key] = v.Data
 	}
-	err = eachOf(ctx, f.Store, f.call.Session, path+".", func(v state.Value) error {
-		into[v.Key] = v.Data
+	tooMany := func() error {
 		if len(into) > maxStateKeys {
 			return abi.NewProblem(abi.QuotaReached, "the session has more than %d state keys at %s, which the operator's rules read", maxStateKeys, path)
 		}
 		return nil
+	}
+	err = eachOf(ctx, f.Store, f.call.Session, path+".", func(v state.Value) error {
+		into[v.Key] = v.Data
+		return tooMany()
 	})
+	if err == nil {
+		err = tooMany()
+	}
 	return host.ProblemOf(err)
 }
