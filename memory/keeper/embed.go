@@ -19,6 +19,7 @@ const (
 )
 
 const (
+	embedderEver = "SELECT holder_id FROM memory_duty WHERE duty = ?"
 	wantVector   = "INSERT INTO memory_unembedded (tenant_id, user_id, memory_id, tries) VALUES (?, ?, ?, 0)"
 	unembedded   = "SELECT tenant_id, user_id, memory_id, tries FROM memory_unembedded WHERE tries < ? ORDER BY tries, tenant_id, user_id, memory_id LIMIT ?"
 	embedded     = "DELETE FROM memory_unembedded" + ofMemory
@@ -28,10 +29,18 @@ const (
 	textOf       = "SELECT words, index_words FROM memory_node" + ofMemory
 )
 
-// wantVector lists a new memory for the embedder. A host without one lists none:
-// the first with one lists what is missing.
+// wantVector lists a new memory for the embedder, whichever replica has one. Where
+// none ever had, it lists nothing: the first that has lists what is missing.
 func (t *tx) wantVector(ctx context.Context, o Owner, id memory.ID) error {
-	if !t.embed {
+	if t.embed == nil {
+		var holder string
+		has, err := row(ctx, t.on, embedderEver, []any{dutyEmbed}, &holder)
+		if err != nil {
+			return err
+		}
+		t.embed = &has
+	}
+	if !*t.embed {
 		return nil
 	}
 	_, err := exec(ctx, t.on, wantVector, memoryArgs(o, id)...)
@@ -234,5 +243,6 @@ func (k *Keeper) listOne(ctx context.Context, t *tx, one key) error {
 	if err != nil || listed {
 		return err
 	}
-	return t.wantVector(ctx, one.owner, one.id)
+	_, err = exec(ctx, t.on, wantVector, args...)
+	return err
 }

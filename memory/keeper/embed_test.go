@@ -121,3 +121,11 @@ func TestAnotherModelGivesAllMemoriesNewVectors(t *testing.T) {
 		must(t, k.Close())
 	}
 }
+
+func TestAReplicaWithoutAnEmbedderLeavesItsMemoriesToOneThatHas(t *testing.T) {
+	r := sqliteRig(t)
+	k := r.open(func(c *Config) { c.Embedder = &fakeEmbedder{} })
+	command := r.again().open(func(c *Config) { c.Store = nil })
+	command.testOnlyRemember(t, ann, said("prefers tea"))
+	waitForVectors(t, k, 1)
+}

@@ -26,6 +26,7 @@ const (
 	nodeColumns = "SELECT tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, recalls, adopts, used_at, words, index_words, detail FROM memory_node"
 	makeNode    = "INSERT INTO memory_node (node_no, tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, " +
 		"recalls, adopts, used_at, words, index_words, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	makeClaim  = "INSERT INTO memory_claim (tenant_id, user_id, memory_id) VALUES (?, ?, ?)"
 	changeNode = "UPDATE memory_node SET status = ?, said_at = ?, detail = ?" + ofMemory
 )
 
@@ -104,6 +105,9 @@ func (t *tx) add(ctx context.Context, s stored) error {
 		n.Source.Order, micros(n.At), n.Recalls, n.Adopts, micros(n.LastUsed), []byte(n.Text), []byte(n.IndexText), detail)...)
 	if err == nil {
 		err = t.wantVector(ctx, o, n.ID)
+	}
+	if err == nil && n.Claim != nil {
+		_, err = exec(ctx, t.on, makeClaim, memoryArgs(o, n.ID)...)
 	}
 	for _, from := range n.Source.Derived {
 		if err == nil {
