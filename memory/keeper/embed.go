@@ -14,7 +14,8 @@ const (
 	embedBatch   = 64 // texts of one question to the model
 	embedTime    = 30 * time.Second
 	embedPoll    = 2 * time.Second // between looks for what other replicas wrote
-	embedTries   = 8               // of one text, after which it stays without a vector until the model changes
+	embedTries   = 8               // of one text, after which it has one more every embedAgain
+	embedAgain   = time.Hour       // a model may refuse a text, or may have been away
 	listedAtOnce = 1024            // memories that are listed for a vector in one transaction
 )
 
@@ -50,18 +51,25 @@ func (t *tx) wantVector(ctx context.Context, o Owner, id memory.ID) error {
 // embedAll gives memories their vectors until ctx ends, one replica at a time. An
 // embedder that fails keeps nobody: such memories are found by their words.
 func (k *Keeper) embedAll(ctx context.Context) {
-	ticks := time.NewTicker(embedPoll)
+	ticks, again := time.NewTicker(embedPoll), time.NewTicker(embedAgain)
 	defer ticks.Stop()
+	defer again.Stop()
 	wait := firstWait
 	signal(k.toEmbed)
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
 		case <-k.toEmbed:
+		case <-again.C:
+			err = k.oneMoreTry(ctx)
 		}
-		_, mine, err := k.hold(ctx, dutyEmbed)
+		mine := false
+		if err == nil {
+			_, mine, err = k.hold(ctx, dutyEmbed)
+		}
 		for more := mine; more && err == nil; {
 			more, err = k.embedSome(ctx)
 		}
@@ -76,6 +84,16 @@ func (k *Keeper) embedAll(ctx context.Context) {
 		}
 		wait = min(2*wait, longWait)
 	}
+}
+
+const oneMoreTry = "UPDATE memory_unembedded SET tries = ? WHERE tries >= ?"
+
+// oneMoreTry has texts that failed too often tried once more.
+func (k *Keeper) oneMoreTry(ctx context.Context) error {
+	return k.change(ctx, func(ctx context.Context, t *tx) error {
+		_, err := exec(ctx, t.on, oneMoreTry, embedTries-1, embedTries)
+		return err
+	})
 }
 
 // A wanting is a memory that has no vector.
@@ -203,13 +221,15 @@ func (k *Keeper) listUnembedded(ctx context.Context) error {
 		return err
 	}
 	for after, more := int64(0), true; more; {
+		last := after // the transaction may run again
 		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
-			after, more, err = k.listSome(ctx, t, after)
+			last, more, err = k.listSome(ctx, t, after)
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		after = last
 	}
 	return k.advance(ctx, dutyEmbed, 0, k.embedder.Name())
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -182,6 +183,9 @@ const (
 const addLife = "INSERT INTO memory_life (tenant_id, user_id, memory_id, life_no, happened_at, event, cause) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 func (t *tx) lived(ctx context.Context, o Owner, id memory.ID, event, cause string) error {
+	if len(cause) > host.MaxIDBytes || !utf8.ValidString(cause) {
+		return badValue("the cause of a change has %d bytes; give at most %d of UTF-8", len(cause), host.MaxIDBytes)
+	}
 	_, err := exec(ctx, t.on, addLife, append(memoryArgs(o, id), t.next(), t.at.UnixMicro(), event, cause)...)
 	return err
 }
