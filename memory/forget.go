@@ -180,8 +180,8 @@ const (
 )
 
 // Judge decides whether a job archives a memory. Constraints and pinned memories
-// never go. Only active ones can: what is superseded or shown to be wrong is not recalled as
-// it is, and would come back from the archive as if it were true.
+// never go. Only active ones can: what is superseded or shown to be wrong is not
+// recalled as it is, and would come back from the archive as if it were true.
 func (set ForgetConfig) Judge(n Node, now time.Time, locale string) Fate {
 	speak := speakIn(locale)
 	f := Fate{Worth: set.Weigh(n, "", now, locale)}
