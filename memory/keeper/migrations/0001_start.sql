@@ -163,7 +163,7 @@ CREATE TABLE IF NOT EXISTS memory_trust (
   tenant_id {id} NOT NULL,
   user_id {id} NOT NULL,
   domain {id} NOT NULL,
-  score DOUBLE PRECISION NOT NULL,
+  score DOUBLE NOT NULL,
   moved_at BIGINT NOT NULL,
   PRIMARY KEY (tenant_id, user_id, domain)
 ) {clustered};
