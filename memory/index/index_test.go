@@ -318,32 +318,28 @@ func TestResetEmptiesAndNamesTheVersion(t *testing.T) {
 // TestNoSearchFindsAForeignMemory asks as many users of several tenants, while
 // memories come and go. Each memory carries whose it is in its id.
 func TestNoSearchFindsAForeignMemory(t *testing.T) {
-	const askers, questions = 4, 25_000
+	const askers, questions, writes = 4, 25_000, 10_000
 	ctx, x := t.Context(), New()
 	m := seeded(1)
 	for range 2000 {
 		must(t, x.Put(ctx, []memory.Entry{m.owned()}))
 	}
-	stop := make(chan struct{})
-	var writer, readers sync.WaitGroup
-	writer.Go(func() {
-		for w := seeded(2); ; {
-			select {
-			case <-stop:
+	var all sync.WaitGroup
+	all.Go(func() {
+		w := seeded(2)
+		for range writes {
+			e := w.owned()
+			err := x.Put(ctx, []memory.Entry{e})
+			if err = cmp.Or(err, x.Delete(ctx, e.Tenant, []memory.ID{w.owned().ID})); err != nil {
+				t.Error(err)
 				return
-			default:
-				e := w.owned()
-				_ = x.Put(ctx, []memory.Entry{e})
-				_ = x.Delete(ctx, e.Tenant, []memory.ID{w.owned().ID})
 			}
 		}
 	})
 	for asker := range askers {
-		readers.Go(func() { ask(ctx, t, x, seeded(uint64(10+asker)), questions) })
+		all.Go(func() { ask(ctx, t, x, seeded(uint64(10+asker)), questions) })
 	}
-	readers.Wait()
-	close(stop)
-	writer.Wait()
+	all.Wait()
 }
 
 func (m maker) owned() memory.Entry {
@@ -374,5 +370,58 @@ func ask(ctx context.Context, t *testing.T, x *Index, m maker, questions int) {
 	}
 	if foreign > 0 || found == 0 {
 		t.Errorf("%d of %d memories found were foreign", foreign, found)
+	}
+}
+
+func TestAListKeepsWhatIsAdded(t *testing.T) {
+	m := seeded(5)
+	for range 200 {
+		var want []posting
+		var l list
+		last := 0
+		for doc := m.IntN(300); doc < maxSegment; doc += 1 + m.IntN(1+m.IntN(2000)) {
+			p := posting{doc, int(m.ExpFloat64() * 2 * float64(1+m.IntN(100)))}
+			want, l, last = append(want, p), l.add(last, p), doc
+		}
+		if l.count() != len(want) || len(want) > 0 && l.last() != last {
+			t.Fatalf("a list of %d ending with %d counts %d and ends with %d", len(want), last, l.count(), l.last())
+		}
+		var p posting
+		for i, rest := 0, l; len(rest) > 0; i++ {
+			if p, rest = rest.next(p.doc); p != want[i] {
+				t.Fatalf("at %d is %v, want %v", i, p, want[i])
+			}
+		}
+	}
+}
+
+func TestAUserHasMoreMemoriesThanASegment(t *testing.T) {
+	ctx, x := t.Context(), New()
+	entries := make([]memory.Entry, 2*maxSegment+100)
+	for i := range entries {
+		entries[i] = memory.Entry{
+			ID: memory.ID(fmt.Sprintf("%06d", i)), Tenant: "t", User: "u", Session: host.SessionID(fmt.Sprint(i)), Entity: fmt.Sprint("e", i),
+			Status: memory.Active, Sparse: tokens.Document(fmt.Sprintf("same n%d", i%100)),
+		}
+	}
+	must(t, x.Put(ctx, entries))
+	must(t, x.Put(ctx, entries[:300])) // the same once more
+	for _, i := range []int{0, 299, maxSegment - 1, maxSegment, len(entries) - 1} {
+		filter := memory.Filter{Tenant: "t", User: "u", Entity: fmt.Sprint("e", i)}
+		found, err := x.Sparse(ctx, filter, tokens.Query("same"), 5)
+		must(t, err)
+		if len(found) != 1 || found[0].ID != entries[i].ID || found[0].Session != entries[i].Session {
+			t.Errorf("of entity %d are found %v", i, found)
+		}
+	}
+	found, err := x.Sparse(ctx, memory.Filter{Tenant: "t"}, tokens.Query("n7"), maxLimit)
+	must(t, err)
+	if want := len(entries)/100 + 1; len(found) != want {
+		t.Errorf("found %d, want %d", len(found), want)
+	}
+	for _, s := range x.tenants["t"].users["u"].segments {
+		if len(s.docs) > maxSegment {
+			t.Errorf("a segment of %d", len(s.docs))
+		}
 	}
 }

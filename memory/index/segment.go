@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +46,7 @@ func build(entries []memory.Entry) *segment {
 		d := names.docOf(e)
 		d.weights = uint32(len(s.weights))
 		s.docs = append(s.docs, d)
-		all = append(all, s.weigh(number, e.Sparse)...)
+		all = s.weigh(all, number, e.Sparse)
 		if e.Dense != nil && s.dense == nil {
 			s.dense = make([][]float32, len(entries))
 		}
@@ -64,42 +63,50 @@ func build(entries []memory.Entry) *segment {
 	return s
 }
 
-// An occurrence is a posting that has not found its list.
-type occurrence struct {
-	term uint32
-	posting
+// An occurrence is a posting that has not found its list: the term, the doc and the
+// level in one number, so that sorting is quick.
+type occurrence uint64
+
+// levelRoom is the bits of an occurrence for its level, of which an entry has at most
+// one for each term. What is left to 32 is for the doc.
+const levelRoom = 18
+
+func occurs(term uint32, p posting) occurrence {
+	return occurrence(term)<<32 | occurrence(p.doc)<<levelRoom | occurrence(p.level)
 }
 
-// weigh takes the different weights of a doc, and gives its terms with their numbers.
-func (s *segment) weigh(number int, terms tokens.Vector) []occurrence {
-	weights := make([]float32, len(terms))
-	for i, term := range terms {
-		weights[i] = term.Weight
+func (o occurrence) term() uint32 { return uint32(o >> 32) }
+func (o occurrence) posting() posting {
+	return posting{int(uint32(o) >> levelRoom), int(o & (1<<levelRoom - 1))}
+}
+
+// weigh takes the different weights of a doc, and appends its terms with their numbers.
+func (s *segment) weigh(all []occurrence, number int, terms tokens.Vector) []occurrence {
+	weights := make([]float32, 0, 8) // most texts have three or four
+	for _, term := range terms {
+		if level, known := slices.BinarySearch(weights, term.Weight); !known {
+			weights = slices.Insert(weights, level, term.Weight)
+		}
 	}
-	slices.Sort(weights)
-	weights = slices.Compact(weights)
 	s.weights = append(s.weights, weights...)
-	found := make([]occurrence, len(terms))
-	for i, term := range terms {
+	for _, term := range terms {
 		level, _ := slices.BinarySearch(weights, term.Weight)
-		found[i] = occurrence{term.ID, posting{number, level}}
+		all = append(all, occurs(term.ID, posting{number, level}))
 	}
-	return found
+	return all
 }
 
 // collected makes postings of occurrences, which it sorts.
 func collected(all []occurrence) (p postings) {
-	slices.SortFunc(all, func(a, b occurrence) int {
-		return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.doc, b.doc))
-	})
+	slices.Sort(all)
 	p.reserve(len(all), 3*len(all)) // a list of one posting has three bytes
 	var l list
 	last := 0
 	for i, o := range all {
-		l = l.add(last, o.posting)
-		last = o.doc
-		if i == len(all)-1 || all[i+1].term != o.term {
-			p.append(o.term, l)
+		l = l.add(last, o.posting())
+		last = o.posting().doc
+		if i == len(all)-1 || all[i+1].term() != o.term() {
+			p.append(o.term(), l)
 			l, last = l[:0], 0
 		}
 	}
