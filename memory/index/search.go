@@ -15,21 +15,18 @@ import (
 // Sparse gives the limit best by BM25 over the terms of the query, best first. An
 // entry without a term of the query is not found. Limit is from 1 to 10,000.
 func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.Vector, limit int) ([]memory.Found, error) {
-	if problem := checkSearch(filter, limit); problem != nil {
+	if problem := checkSearch(filter, len(query), limit); problem != nil {
 		return nil, host.Fail("index.Sparse", problem, nil)
 	}
-	ids := make([]uint32, len(query))
-	for i, term := range query {
-		ids[i] = term.ID
-	}
-	v := x.look(filter, ids)
+	v := x.look(filter, query)
 	var scores []float64
 	return v.search(ctx, "index.Sparse", filter, limit, func(s *segment, offer func(number int, score float64)) {
 		scores = append(scores[:0], make([]float64, len(s.docs))...)
-		for _, term := range query {
-			weight := float64(term.Weight) * v.rarity[term.ID] / weightSteps
-			for _, p := range s.find(term.ID) {
-				scores[p.doc] += weight * float64(p.weight)
+		for i, term := range query {
+			var at posting
+			for l := s.postings.find(term.ID); len(l) > 0; {
+				at, l = l.next(at.doc)
+				scores[at.doc] += v.weights[i] * float64(s.weights[int(s.docs[at.doc].weights)+at.level])
 			}
 		}
 		for number, score := range scores {
@@ -43,7 +40,7 @@ func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.V
 // Dense gives the limit nearest by cosine, in the same order. An entry without a
 // vector is not found. It compares with every vector that the filter lets it.
 func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32, limit int) ([]memory.Found, error) {
-	problem := checkSearch(filter, limit)
+	problem := checkSearch(filter, 0, limit)
 	x.mu.RLock()
 	length := x.length
 	x.mu.RUnlock()
@@ -64,9 +61,12 @@ func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32
 }
 
 // checkSearch refuses a search of no tenant: it would be one of all.
-func checkSearch(filter memory.Filter, limit int) *abi.Problem {
+func checkSearch(filter memory.Filter, terms, limit int) *abi.Problem {
 	if filter.Tenant == "" {
 		return abi.NewProblem(abi.SystemFailure, "a search of memories names its tenant")
+	}
+	if terms > maxTerms {
+		return abi.NewProblem(abi.InputLimit, "a question to the memories has at most %d terms, not %d", maxTerms, terms)
 	}
 	if limit < 1 || limit > maxLimit {
 		return abi.NewProblem(abi.BadArguments, "a search gives 1 to %d memories, not %d", maxLimit, limit)
