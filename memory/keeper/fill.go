@@ -174,6 +174,7 @@ func (k *Keeper) fill(ctx context.Context, progress func(int)) error {
 	// What is written from here on has a greater number, and comes again.
 	h, err := readHead(ctx, k.db.Reads, "")
 	if err == nil {
+		k.follow.emptied()
 		err = k.fillAll(ctx, progress, func() error { return nil })
 	}
 	if err == nil {
