@@ -3,19 +3,13 @@ package index
 import (
 	"context"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/tokens"
-)
-
-// Bounds of an index and of what it is asked.
-const (
-	maxEntries = 4 << 20 // some 2 GB; more need a server
-	maxName    = 1 << 10 // bytes of an id or a name: ids have 36, entities memory.MaxEntityBytes
-	maxLimit   = 10_000  // of a search: 30 times the longest list, and room
 )
 
 // An Index holds memories in the process. It is safe for concurrent use. Its zero
@@ -25,8 +19,8 @@ type Index struct {
 	tenants map[host.TenantID]*tenant // guarded by mu
 	version string                    // guarded by mu
 	entries int                       // guarded by mu
-	length  int                       // of each vector, 0 until the first; guarded by mu
 	closed  bool                      // guarded by mu
+	length  int                       // of each vector, 0 until the first; guarded by mu
 }
 
 var _ memory.Store = (*Index)(nil)
@@ -39,64 +33,18 @@ func New() *Index { return &Index{tenants: map[host.TenantID]*tenant{}} }
 func (x *Index) Put(ctx context.Context, entries []memory.Entry) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.usable(ctx, "index.Put"); err != nil {
+	if err := x.ready(ctx, "index.Put"); err != nil {
 		return err
 	}
-	if problem := x.check(entries); problem != nil {
+	length, problem := x.checkEntries(entries)
+	if problem != nil {
 		return host.Fail("index.Put", problem, nil)
 	}
+	x.length = length
 	for owner, group := range grouped(entries) {
 		x.put(owner, group)
 	}
 	return nil
-}
-
-// check refuses what would break the index, and learns the length of vectors.
-func (x *Index) check(entries []memory.Entry) *abi.Problem {
-	if x.entries+len(entries) > maxEntries {
-		return abi.NewProblem(abi.SystemFailure, "the embedded index is full: it holds %d memories of at most %d; use a Qdrant server", x.entries, maxEntries)
-	}
-	length := x.length
-	for _, e := range entries {
-		if e.ID == "" || e.Tenant == "" || e.User == "" {
-			return abi.NewProblem(abi.BadValue, "a memory cannot be indexed without an id, a tenant and a user (id %q)", string(e.ID))
-		}
-		for _, name := range []string{string(e.ID), string(e.Session), string(e.Live), e.Entity, e.Platform, string(e.Kind), string(e.Status)} {
-			if len(name) > maxName {
-				return abi.NewProblem(abi.BadValue, "memory %.40s cannot be indexed: a name of it has %d bytes, and %d are the most", string(e.ID), len(name), maxName)
-			}
-		}
-		if !sound(e.Sparse, e.Dense) {
-			return abi.NewProblem(abi.BadValue, "memory %.40s cannot be indexed: it has a weight or a number that is none", string(e.ID))
-		}
-		if e.Dense == nil {
-			continue
-		}
-		if length == 0 {
-			length = len(e.Dense)
-		}
-		if length != len(e.Dense) || length == 0 {
-			return abi.NewProblem(abi.BadValue, "memory %.40s cannot be indexed: its vector has %d numbers, those of this index have %d; rebuild the index", string(e.ID), len(e.Dense), length)
-		}
-	}
-	x.length = length
-	return nil
-}
-
-// sound reports whether scores can be made of terms and numbers: one that is no
-// number would be in every comparison.
-func sound(terms tokens.Vector, numbers []float32) bool {
-	for _, term := range terms {
-		if !(term.Weight > 0) || math.IsInf(float64(term.Weight), 0) {
-			return false
-		}
-	}
-	for _, x := range numbers {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // An owner is a user of a tenant.
@@ -133,7 +81,7 @@ func (x *Index) put(o owner, entries []memory.Entry) {
 	t, ok := x.tenants[o.tenant]
 	if !ok {
 		t = newTenant()
-		x.tenants[o.tenant] = t
+		x.tenants[host.TenantID(strings.Clone(string(o.tenant)))] = t
 	}
 	t.put(o.user, entries)
 	x.entries += len(entries)
@@ -154,13 +102,13 @@ func (x *Index) remove(from host.TenantID, ids []memory.ID) {
 
 // Delete removes entries with all that the index made of them. Unknown ids are none.
 func (x *Index) Delete(ctx context.Context, tenant host.TenantID, ids []memory.ID) error {
+	if tenant == "" {
+		return host.Fail("index.Delete", noTenant(), nil)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.usable(ctx, "index.Delete"); err != nil {
+	if err := x.ready(ctx, "index.Delete"); err != nil {
 		return err
-	}
-	if tenant == "" {
-		return host.Fail("index.Delete", abi.NewProblem(abi.BadValue, "a delete of memories names its tenant"), nil)
 	}
 	x.remove(tenant, ids)
 	return nil
@@ -170,21 +118,21 @@ func (x *Index) Delete(ctx context.Context, tenant host.TenantID, ids []memory.I
 func (x *Index) State(ctx context.Context) (memory.StoreState, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if err := x.usable(ctx, "index.State"); err != nil {
+	if err := x.ready(ctx, "index.State"); err != nil {
 		return memory.StoreState{}, err
 	}
 	return memory.StoreState{Version: x.version, Entries: int64(x.entries)}, nil
 }
 
-// Reset empties the index of all tenants and gives it a version.
+// Reset empties the index of all tenants and gives it a version, which is not "".
 func (x *Index) Reset(ctx context.Context, version string) error {
+	if version == "" || len(version) > maxName {
+		return host.Fail("index.Reset", abi.NewProblem(abi.BadValue, "the version of an index has 1 to %d bytes, not %d", maxName, len(version)), nil)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.usable(ctx, "index.Reset"); err != nil {
+	if err := x.ready(ctx, "index.Reset"); err != nil {
 		return err
-	}
-	if version == "" {
-		return host.Fail("index.Reset", abi.NewProblem(abi.BadValue, "an index of memories is reset to a version"), nil)
 	}
 	x.empty(version)
 	return nil
@@ -194,7 +142,7 @@ func (x *Index) empty(version string) {
 	x.tenants, x.version, x.entries, x.length = map[host.TenantID]*tenant{}, version, 0, 0
 }
 
-// Close lets go of the memories. What is asked of the index after it fails.
+// Close lets go of the memories. Whatever is asked of the index afterwards fails.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -203,36 +151,31 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// usable tells why nothing is to be done: the caller has stopped, or the index is
-// closed. The caller holds mu.
-func (x *Index) usable(ctx context.Context, op string) error {
-	if err := ctx.Err(); err != nil {
-		return host.Fail(op, nil, err)
-	}
-	if x.closed {
-		return host.Fail(op, abi.NewProblem(abi.StoreFailure, "the memory index is closed"), nil)
-	}
-	return nil
-}
-
 // A view is what one search reads. It stays as it is while the index goes on.
 type view struct {
-	users  []*user
-	parts  [][]*segment // by user
-	rarity map[uint32]float64
+	users []*user
+	parts [][]*segment // by user
+	terms []weighed    // of the query, those that the tenant has
 }
 
-// look takes a view of the filter's user, or of all users of its tenant.
-func (x *Index) look(filter memory.Filter, query []uint32) view {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
+// A weighed is a term of a query: its weight there by its rarity.
+type weighed struct {
+	id     uint32
+	weight float64
+}
+
+// look takes a view of the filter's user, or of all users of its tenant. It is called
+// with mu held.
+func (x *Index) look(filter memory.Filter, query tokens.Vector) view {
 	t, ok := x.tenants[filter.Tenant]
 	if !ok {
 		return view{}
 	}
-	v := view{rarity: map[uint32]float64{}}
+	var v view
 	for _, term := range query {
-		v.rarity[term] = rarity(len(t.owners), t.having[term])
+		if having := t.having[term.ID]; having > 0 {
+			v.terms = append(v.terms, weighed{term.ID, float64(term.Weight) * rarity(len(t.owners), having)})
+		}
 	}
 	if filter.User != "" {
 		if u, ok := t.users[filter.User]; ok {

@@ -15,21 +15,18 @@ import (
 // Sparse gives the limit best by BM25 over the terms of the query, best first. An
 // entry without a term of the query is not found. Limit is from 1 to 10,000.
 func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.Vector, limit int) ([]memory.Found, error) {
-	if _, err := x.checkSearch(ctx, "index.Sparse", filter, limit, sound(query, nil)); err != nil {
+	v, err := x.begin(ctx, "index.Sparse", filter, limit, query, func() *abi.Problem { return checkTerms(query) })
+	if err != nil {
 		return nil, err
 	}
-	ids := make([]uint32, len(query))
-	for i, term := range query {
-		ids[i] = term.ID
-	}
-	v := x.look(filter, ids)
 	var scores []float64
 	return v.search(ctx, "index.Sparse", filter, limit, func(s *segment, offer func(number int, score float64)) {
 		scores = append(scores[:0], make([]float64, len(s.docs))...)
-		for _, term := range query {
-			weight := float64(term.Weight) * v.rarity[term.ID] / weightSteps
-			for _, p := range s.find(term.ID) {
-				scores[p.doc] += weight * float64(p.weight)
+		for _, term := range v.terms {
+			var at posting
+			for l := s.postings.find(term.id); len(l) > 0; {
+				at, l = l.next(at.doc)
+				scores[at.doc] += term.weight * float64(s.weights[int(s.docs[at.doc].weights)+at.level])
 			}
 		}
 		for number, score := range scores {
@@ -43,14 +40,15 @@ func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.V
 // Dense gives the limit nearest by cosine, in the same order. An entry without a
 // vector is not found. It compares with every vector that the filter lets it.
 func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32, limit int) ([]memory.Found, error) {
-	length, err := x.checkSearch(ctx, "index.Dense", filter, limit, sound(nil, query))
+	v, err := x.begin(ctx, "index.Dense", filter, limit, nil, func() *abi.Problem {
+		if x.length == 0 { // no vector is here to compare with
+			return nil
+		}
+		return checkVector(query, x.length)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if length != 0 && len(query) != length {
-		return nil, host.Fail("index.Dense", abi.NewProblem(abi.BadValue, "the vector of the question has %d numbers, those of this index have %d; rebuild the index", len(query), length), nil)
-	}
-	v := x.look(filter, nil)
 	return v.search(ctx, "index.Dense", filter, limit, func(s *segment, offer func(number int, score float64)) {
 		for number, vector := range s.dense {
 			if vector != nil {
@@ -60,23 +58,21 @@ func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32
 	})
 }
 
-// checkSearch refuses a search of no tenant, which would be one of all, and what
-// cannot be scored. It gives the length of the index's vectors.
-func (x *Index) checkSearch(ctx context.Context, op string, filter memory.Filter, limit int, sound bool) (length int, err error) {
+// begin checks a search, and its question while mu is held, and takes what it reads.
+func (x *Index) begin(ctx context.Context, op string, filter memory.Filter, limit int, query tokens.Vector, check func() *abi.Problem) (view, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if err := x.usable(ctx, op); err != nil {
-		return 0, err
+	if err := x.ready(ctx, op); err != nil {
+		return view{}, err
 	}
-	switch {
-	case filter.Tenant == "":
-		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search of memories names its tenant"), nil)
-	case limit < 1 || limit > maxLimit:
-		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search gives 1 to %d memories, not %d", maxLimit, limit), nil)
-	case !sound:
-		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search of memories has a weight or a number that is none"), nil)
+	problem := checkSearch(filter, limit)
+	if problem == nil {
+		problem = check()
 	}
-	return x.length, nil
+	if problem != nil {
+		return view{}, host.Fail(op, problem, nil)
+	}
+	return x.look(filter, query), nil
 }
 
 // dot is the cosine of normalised vectors. Four sums let the processor work ahead.

@@ -2,6 +2,7 @@ package index
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -26,8 +27,8 @@ type user struct {
 }
 
 // A segment that has fewer entries than this, or than growth times those of the
-// one behind it, is merged with it: most users then have one segment, and a large
-// one is seldom rewritten.
+// one behind it, is merged with it. Most users then have two segments: more would
+// slow the search of all users, fewer each write. A large one is seldom rewritten.
 const (
 	smallSegment = 16
 	growth       = 4
@@ -37,14 +38,15 @@ const (
 func (t *tenant) put(owner host.UserID, entries []memory.Entry) {
 	u, ok := t.users[owner]
 	if !ok {
-		u = &user{id: owner}
-		t.users[owner] = u
+		u = &user{id: host.UserID(strings.Clone(string(owner)))}
+		t.users[u.id] = u
 	}
 	segments := slices.Clone(u.segments)
 	for part := range slices.Chunk(entries, maxSegment) {
 		added := build(part)
-		for i, term := range added.terms {
-			t.having[term] += uint32(len(added.postings(i)))
+		for w := (walk{of: &added.postings}); !w.done(); {
+			term := w.term()
+			t.having[term] += uint32(w.take().count())
 		}
 		for _, d := range added.docs {
 			t.owners[d.id] = u
@@ -109,9 +111,17 @@ func (t *tenant) strip(s *segment, gone map[memory.ID]bool) *segment {
 	if !found {
 		return s
 	}
-	for i, term := range s.terms {
-		for _, p := range s.postings(i) {
-			if drop[p.doc] {
+	t.discount(&s.postings, drop)
+	return s.without(drop)
+}
+
+// discount counts off the terms of docs that are dropped.
+func (t *tenant) discount(p *postings, drop []bool) {
+	for w := (walk{of: p}); !w.done(); {
+		term := w.term()
+		var at posting
+		for l := w.take(); len(l) > 0; {
+			if at, l = l.next(at.doc); drop[at.doc] {
 				t.having[term]--
 			}
 		}
@@ -119,5 +129,4 @@ func (t *tenant) strip(s *segment, gone map[memory.ID]bool) *segment {
 			delete(t.having, term)
 		}
 	}
-	return s.without(drop)
 }
