@@ -9,6 +9,7 @@
 //     both are a [Store]. They are derived, and may be lost at any time.
 //   - memory/embed has the models that give vectors, each an [Embedder].
 //   - memory/keeper keeps the truth in the host's database, and the index after it.
+//   - memory/measure has the benchmark of recall, and the figures that it must reach.
 //   - memory/memorytest is the contract that every Store is held to.
 //
 // # Life of a memory

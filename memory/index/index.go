@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/sluicehq/sluice/abi"
@@ -54,20 +55,20 @@ func (x *Index) Put(ctx context.Context, entries []memory.Entry) error {
 // check refuses what would break the index, and learns the length of vectors.
 func (x *Index) check(entries []memory.Entry) *abi.Problem {
 	if x.entries+len(entries) > maxEntries {
-		return abi.NewProblem(abi.SystemFailure, "the embedded index is full: it holds %d memories of at most %d; use a Qdrant server", x.entries, maxEntries)
+		return abi.NewProblem(abi.QuotaReached, "the embedded index is full: it holds %d memories of at most %d; use a Qdrant server", x.entries, maxEntries)
 	}
 	length := x.length
 	for _, e := range entries {
 		if e.ID == "" || e.Tenant == "" || e.User == "" {
-			return abi.NewProblem(abi.SystemFailure, "a memory cannot be indexed without an id, a tenant and a user (id %q)", string(e.ID))
+			return abi.NewProblem(abi.HostBug, "a memory cannot be indexed without an id, a tenant and a user (id %q)", string(e.ID))
 		}
 		for _, name := range []string{string(e.ID), string(e.Session), string(e.Live), e.Entity, e.Platform, string(e.Kind), string(e.Status)} {
 			if len(name) > maxName {
-				return abi.NewProblem(abi.SystemFailure, "memory %.40s cannot be indexed: a name of it has %d bytes, and %d are the most", string(e.ID), len(name), maxName)
+				return abi.NewProblem(abi.InputLimit, "memory %.40s cannot be indexed: a name of it has %d bytes, and %d are the most", string(e.ID), len(name), maxName)
 			}
 		}
 		if len(e.Sparse) > maxTerms {
-			return abi.NewProblem(abi.SystemFailure, "memory %.40s cannot be indexed: it has %d terms, and %d are the most", string(e.ID), len(e.Sparse), maxTerms)
+			return abi.NewProblem(abi.InputLimit, "memory %.40s cannot be indexed: it has %d terms, and %d are the most", string(e.ID), len(e.Sparse), maxTerms)
 		}
 		if e.Dense == nil {
 			continue
@@ -76,7 +77,7 @@ func (x *Index) check(entries []memory.Entry) *abi.Problem {
 			length = len(e.Dense)
 		}
 		if length != len(e.Dense) || length == 0 {
-			return abi.NewProblem(abi.SystemFailure, "memory %.40s cannot be indexed: its vector has %d numbers, those of this index have %d; rebuild the index", string(e.ID), len(e.Dense), length)
+			return abi.NewProblem(abi.StoreFailure, "memory %.40s cannot be indexed: its vector has %d numbers, those of this index have %d; rebuild the index", string(e.ID), len(e.Dense), length)
 		}
 	}
 	x.length = length
@@ -117,7 +118,7 @@ func (x *Index) put(o owner, entries []memory.Entry) {
 	t, ok := x.tenants[o.tenant]
 	if !ok {
 		t = newTenant()
-		x.tenants[o.tenant] = t
+		x.tenants[host.TenantID(strings.Clone(string(o.tenant)))] = t
 	}
 	t.put(o.user, entries)
 	x.entries += len(entries)
@@ -162,7 +163,7 @@ func (x *Index) Reset(_ context.Context, version string) error {
 	return nil
 }
 
-// Close lets go of the memories. The index can be used no more but for Reset.
+// Close lets go of the memories: a closed index is an empty one.
 func (x *Index) Close() error { return x.Reset(context.Background(), "") }
 
 // A view is what one search reads. It stays as it is while the index goes on.

@@ -45,7 +45,7 @@ func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32
 	length := x.length
 	x.mu.RUnlock()
 	if problem == nil && length != 0 && len(query) != length {
-		problem = abi.NewProblem(abi.SystemFailure, "the vector of the question has %d numbers, those of this index have %d; rebuild the index", len(query), length)
+		problem = abi.NewProblem(abi.StoreFailure, "the vector of the question has %d numbers, those of this index have %d; rebuild the index", len(query), length)
 	}
 	if problem != nil {
 		return nil, host.Fail("index.Dense", problem, nil)
@@ -63,7 +63,7 @@ func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32
 // checkSearch refuses a search of no tenant: it would be one of all.
 func checkSearch(filter memory.Filter, terms, limit int) *abi.Problem {
 	if filter.Tenant == "" {
-		return abi.NewProblem(abi.SystemFailure, "a search of memories names its tenant")
+		return abi.NewProblem(abi.HostBug, "a search of memories names its tenant")
 	}
 	if terms > maxTerms {
 		return abi.NewProblem(abi.InputLimit, "a question to the memories has at most %d terms, not %d", maxTerms, terms)
