@@ -170,7 +170,13 @@ func (x *Index) Close() error { return x.Reset(context.Background(), "") }
 type view struct {
 	users   []*user
 	parts   [][]*segment // by user
-	weights []float64    // of the query's terms, with their rarity
+	terms   []weighed    // of the query, those that the tenant has
+}
+
+// A weighed is a term of a query: its weight there by its rarity.
+type weighed struct {
+	id     uint32
+	weight float64
 }
 
 // look takes a view of the filter's user, or of all users of its tenant.
@@ -183,7 +189,9 @@ func (x *Index) look(filter memory.Filter, query tokens.Vector) view {
 	}
 	var v view
 	for _, term := range query {
-		v.weights = append(v.weights, float64(term.Weight)*rarity(len(t.owners), t.having[term.ID]))
+		if having := t.having[term.ID]; having > 0 {
+			v.terms = append(v.terms, weighed{term.ID, float64(term.Weight) * rarity(len(t.owners), having)})
+		}
 	}
 	if filter.User != "" {
 		if u, ok := t.users[filter.User]; ok {

@@ -22,11 +22,11 @@ func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.V
 	var scores []float64
 	return v.search(ctx, "index.Sparse", filter, limit, func(s *segment, offer func(number int, score float64)) {
 		scores = append(scores[:0], make([]float64, len(s.docs))...)
-		for i, term := range query {
+		for _, term := range v.terms {
 			var at posting
-			for l := s.postings.find(term.ID); len(l) > 0; {
+			for l := s.postings.find(term.id); len(l) > 0; {
 				at, l = l.next(at.doc)
-				scores[at.doc] += v.weights[i] * float64(s.weights[int(s.docs[at.doc].weights)+at.level])
+				scores[at.doc] += term.weight * float64(s.weights[int(s.docs[at.doc].weights)+at.level])
 			}
 		}
 		for number, score := range scores {
