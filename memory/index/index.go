@@ -168,9 +168,9 @@ func (x *Index) Close() error { return x.Reset(context.Background(), "") }
 
 // A view is what one search reads. It stays as it is while the index goes on.
 type view struct {
-	users   []*user
-	parts   [][]*segment // by user
-	terms   []weighed    // of the query, those that the tenant has
+	users []*user
+	parts [][]*segment // by user
+	terms []weighed    // of the query, those that the tenant has
 }
 
 // A weighed is a term of a query: its weight there by its rarity.
