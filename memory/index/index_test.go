@@ -282,6 +282,7 @@ func TestTheIndexRefuses(t *testing.T) {
 	_, noLimit := x.Sparse(ctx, memory.Filter{Tenant: "t"}, nil, 0)
 	_, tooMany := x.Dense(ctx, memory.Filter{Tenant: "t"}, []float32{1, 0}, maxLimit+1)
 	_, otherLength := x.Dense(ctx, memory.Filter{Tenant: "t"}, []float32{1}, 1)
+	_, unordered := x.Sparse(ctx, memory.Filter{Tenant: "t"}, tokens.Vector{{ID: 2, Weight: 1}, {ID: 1, Weight: 1}}, 1)
 	_, endless := x.Sparse(ctx, memory.Filter{Tenant: "t"}, make(tokens.Vector, maxTerms+1), 1)
 	for name, err := range map[string]error{
 		"an entry without an id":      with(func(e *memory.Entry) { e.ID = "" }),
@@ -290,6 +291,11 @@ func TestTheIndexRefuses(t *testing.T) {
 		"a vector of another length":  with(func(e *memory.Entry) { e.Dense = []float32{1} }),
 		"an entry without an end":     with(func(e *memory.Entry) { e.Sparse = make(tokens.Vector, maxTerms+1) }),
 		"a question without an end":   endless,
+		"a question in disorder":      unordered,
+		"a weight of zero":            with(func(e *memory.Entry) { e.Sparse = tokens.Vector{{ID: 1}} }),
+		"a vector of no number":       with(func(e *memory.Entry) { e.Dense = []float32{1, float32(math.NaN())} }),
+		"a delete of no tenant":       x.Delete(ctx, "", []memory.ID{"m"}),
+		"a version of none":           x.Reset(ctx, ""),
 		"a name without an end":       with(func(e *memory.Entry) { e.Entity = string(make([]byte, maxName+1)) }),
 		"a search of no tenant":       noTenant,
 		"a search of nothing":         noLimit,
@@ -422,6 +428,21 @@ func TestAUserHasMoreMemoriesThanASegment(t *testing.T) {
 	for _, s := range x.tenants["t"].users["u"].segments {
 		if len(s.docs) > maxSegment {
 			t.Errorf("a segment of %d", len(s.docs))
+		}
+	}
+}
+
+func TestAClosedIndexSaysSo(t *testing.T) {
+	ctx, x := t.Context(), New()
+	must(t, x.Close())
+	_, sparse := x.Sparse(ctx, memory.Filter{Tenant: "t"}, nil, 1)
+	_, dense := x.Dense(ctx, memory.Filter{Tenant: "t"}, nil, 1)
+	_, state := x.State(ctx)
+	for name, err := range map[string]error{
+		"Put": x.Put(ctx, nil), "Delete": x.Delete(ctx, "t", nil), "Reset": x.Reset(ctx, "1"), "Sparse": sparse, "Dense": dense, "State": state,
+	} {
+		if err == nil {
+			t.Errorf("%s of a closed index is well", name)
 		}
 	}
 }
