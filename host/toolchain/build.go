@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/rewrite"
 	"github.com/sluicehq/sluice/host/sandbox"
 )
 
@@ -68,7 +69,7 @@ func (b Builder) Build(ctx context.Context, dir, out string) (*manifest.Skill, e
 
 // Compile writes the module of the skill in dir to a file. A skill in Go is asked
 // for its description on the way, which becomes part of it. Errors are those of
-// Build, and ask's.
+// Build, ask's, and abi.Deadline of a compiler that hangs.
 func Compile(ctx context.Context, dir, module string, ask Describer) error {
 	l, err := languageOf(dir)
 	if err != nil {
@@ -78,6 +79,8 @@ func Compile(ctx context.Context, dir, module string, ask Describer) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := within(ctx, compileTime)
+	defer cancel()
 	return l.build(ctx, l, dir, module, ask)
 }
 
@@ -119,7 +122,7 @@ func copyGuide(guide, dir, out string) error {
 func description(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) ([]byte, error) {
 	module, err := sb.Load(ctx, wasm, abi.CeilingLimits())
 	if err != nil {
-		return nil, err
+		return nil, refused(wasm, err)
 	}
 	defer module.Close(context.WithoutCancel(ctx))
 	result := module.Call(ctx, sandbox.Request{Export: abi.ExportDescribe})
@@ -127,6 +130,17 @@ func description(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) ([]byte,
 		return nil, host.Fail("describe", result.Problem, nil)
 	}
 	return result.Output, nil
+}
+
+// refused says why a module was not loaded: where it needs what no host runs, with
+// the flag that turns it off, which the engine does not know.
+func refused(wasm []byte, loading error) error {
+	_, err := rewrite.Inspect(wasm)
+	var p *abi.Problem
+	if errors.As(err, &p) {
+		return host.Fail("describe", p, loading)
+	}
+	return loading
 }
 
 // Describe asks a module for its manifest, and checks it.
@@ -164,7 +178,8 @@ func Test(ctx context.Context, dir string, out io.Writer) (ran bool, err error) 
 		return false, err
 	}
 	test := exec.CommandContext(ctx, "go", "test", ".")
-	test.Dir, test.Stdout, test.Stderr = dir, out, out
+	test.Dir, test.Stdout, test.Stderr, test.WaitDelay = dir, out, out, pipesTime
+	inGroup(test)
 	err = test.Run()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
