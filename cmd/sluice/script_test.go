@@ -69,7 +69,7 @@ func TestScripts(t *testing.T) {
 			}
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "section": section, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Setenv("SLUICE_STORE", mariadb.Database(t))
 		}},
 	})
@@ -143,6 +143,24 @@ func pipeline(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s has no commands", args[1])
 	}
 	exits(ts, false, []string{args[0], "sh", "-e", "-c", strings.Join(commands, "\n")})
+}
+
+// section FILE HEADING OUT takes the commands below a heading of a document.
+func section(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: section FILE HEADING OUT")
+	}
+	_, text, found := strings.Cut(ts.ReadFile(args[0]), "\n## "+args[1]+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	commands := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1)
+	if !found || len(commands) == 0 {
+		ts.Fatalf("%s has no commands below %q", args[0], args[1])
+	}
+	var all strings.Builder
+	for _, block := range commands {
+		all.WriteString(block[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(all.String()), 0o600))
 }
 
 // first PREFIX_ID FILE puts the first id of a file that begins with PREFIX_ into
