@@ -50,9 +50,11 @@ func (b Builder) Build(ctx context.Context, dir, out string) (*manifest.Skill, e
 		return nil, err
 	}
 	var skill *manifest.Skill
-	err = b.step("compiling "+dir, func() (err error) {
-		skill, err = Describe(ctx, b.Sandbox, wasm)
-		return err
+	err = b.step("asking "+dir, func() error {
+		return b.interpret(ctx, func(sb *sandbox.Sandbox) (err error) {
+			skill, err = Describe(ctx, sb, wasm)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -92,12 +94,26 @@ func (b Builder) step(label string, work func() error) error {
 }
 
 // Ask asks the module in a file for its description, as a Describer.
-func (b Builder) Ask(ctx context.Context, module string) ([]byte, error) {
+func (b Builder) Ask(ctx context.Context, module string) (told []byte, err error) {
 	wasm, err := ReadBounded(module, int64(abi.ModuleBytesCeiling))
 	if err != nil {
 		return nil, err
 	}
-	return description(ctx, b.Sandbox, wasm)
+	err = b.interpret(ctx, func(sb *sandbox.Sandbox) (err error) {
+		told, err = description(ctx, sb, wasm)
+		return err
+	})
+	return told, err
+}
+
+// interpret gives a sandbox for a module that is asked what it is and nothing else:
+// machine code takes longer to make than that.
+func (b Builder) interpret(ctx context.Context, work func(*sandbox.Sandbox) error) error {
+	sb, err := b.Sandbox.Interpreter()
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(sb), sb.Close(context.WithoutCancel(ctx)))
 }
 
 // guideBytes bounds a guide: it is shown to a model.
