@@ -57,7 +57,7 @@ func (l language) compile(ctx context.Context, build *exec.Cmd, dir string) erro
 	build.WaitDelay = pipesTime
 	err := build.Run()
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it ended well; a server that it started, as some wrappers do, holds its output
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -52,6 +52,16 @@ func TestABuildEndsWithItsCaller(t *testing.T) {
 	}
 }
 
+// Wrappers of compilers start servers that stay.
+func TestACompilerThatLeavesAServerHasEnded(t *testing.T) {
+	bin := folder(t, "clang", "#!/bin/sh\nsleep 20 &\nexit 0\n")
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	dir := folder(t, "a.c", "")
+	if err := Compile(t.Context(), dir, filepath.Join(dir, ModuleFile), nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // What a compiler says is for a person: the end of a flood is not kept, and the
 // compiler is not held up.
 func TestOfAFloodTheBeginningIsKept(t *testing.T) {
