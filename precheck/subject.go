@@ -51,22 +51,12 @@ func Open(ctx context.Context, sb *sandbox.Sandbox, name string) (Subject, error
 	if err != nil {
 		return Subject{}, err
 	}
-	s := Subject{Name: name, ManifestFile: filepath.Join(name, manifestFile), Source: source}
-	file := moduleFile
-	if _, absent := os.Stat(s.ManifestFile); errors.Is(absent, fs.ErrNotExist) {
-		s.ManifestFile = ""
-	} else {
-		s.Manifest, err = manifest.Load(os.DirFS(name), manifestFile)
-	}
-	switch {
-	case s.ManifestFile == "":
-	case errors.As(err, &s.Invalid):
-	case err != nil:
+	s, file, err := besideModule(name)
+	if err != nil {
 		return Subject{}, err
-	default:
-		file = s.Manifest.Module
 	}
 	if source {
+		s.Source = true
 		s.Module, err = build(ctx, sb, name)
 		return s, err
 	}
@@ -75,6 +65,24 @@ func Open(ctx context.Context, sb *sandbox.Sandbox, name string) (Subject, error
 		return Subject{}, fmt.Errorf("%s has no %s: run `sluice skill build %s` first", name, file, name)
 	}
 	return s, err
+}
+
+// besideModule reads the skill.yaml of a folder, if there is one, and gives the
+// module's file, as it is named there.
+func besideModule(dir string) (s Subject, module string, err error) {
+	s = Subject{Name: dir, ManifestFile: filepath.Join(dir, manifestFile)}
+	if _, err := os.Stat(s.ManifestFile); errors.Is(err, fs.ErrNotExist) {
+		s.ManifestFile = ""
+		return s, moduleFile, nil
+	}
+	s.Manifest, err = manifest.Load(os.DirFS(dir), manifestFile)
+	if errors.As(err, &s.Invalid) {
+		return s, moduleFile, nil
+	}
+	if err != nil {
+		return Subject{}, "", err
+	}
+	return s, s.Manifest.Module, nil
 }
 
 // build makes the module of a folder of source in a folder of its own, and leaves

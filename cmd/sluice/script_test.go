@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SHARED", shared)
 			e.Setenv("SLUICE_HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SLUICE_COMPILED", sandboxtest.CacheDir(t))
+			e.Setenv("XDG_CACHE_HOME", sandboxtest.CacheDir(t)) // precheck's compiled modules
 			e.Setenv("PACKAGES", packages)
 			e.Setenv("CARGO_HOME", filepath.Join(e.WorkDir, "cargo"))
 			e.Setenv("CARGO_TARGET_DIR", filepath.Join(sandboxtest.CacheDir(t), "cargo"))
@@ -68,7 +69,7 @@ func TestScripts(t *testing.T) {
 			}
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "section": section, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Setenv("SLUICE_STORE", mariadb.Database(t))
 		}},
 	})
@@ -119,14 +120,17 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o600))
 }
 
-// pipeline FILE runs the commands of a CI file of GitLab or GitHub one after the
-// other, as they stand, and fails as it would.
+// pipeline N FILE runs the commands of a CI file of GitLab or GitHub as they stand,
+// up to one that fails, and demands the exit code.
 func pipeline(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: pipeline N FILE")
+	}
 	var file struct {
 		Precheck struct{ Script []string }
 		Jobs     map[string]struct{ Steps []struct{ Run string } }
 	}
-	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[0])), &file))
+	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[1])), &file))
 	commands := file.Precheck.Script
 	for _, job := range file.Jobs {
 		for _, step := range job.Steps {
@@ -136,19 +140,27 @@ func pipeline(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	if len(commands) == 0 {
-		ts.Fatalf("%s has no commands", args[0])
+		ts.Fatalf("%s has no commands", args[1])
 	}
-	for _, command := range commands {
-		if err := ts.Exec("sh", "-c", command); err != nil {
-			if !neg {
-				ts.Fatalf("%s: %v", command, err)
-			}
-			return
-		}
+	exits(ts, false, []string{args[0], "sh", "-e", "-c", strings.Join(commands, "\n")})
+}
+
+// section FILE HEADING OUT takes the commands below a heading of a document.
+func section(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: section FILE HEADING OUT")
 	}
-	if neg {
-		ts.Fatalf("%s passes", args[0])
+	_, text, found := strings.Cut(ts.ReadFile(args[0]), "\n## "+args[1]+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	commands := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1)
+	if !found || len(commands) == 0 {
+		ts.Fatalf("%s has no commands below %q", args[0], args[1])
 	}
+	var all strings.Builder
+	for _, block := range commands {
+		all.WriteString(block[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(all.String()), 0o600))
 }
 
 // first PREFIX_ID FILE puts the first id of a file that begins with PREFIX_ into

@@ -24,8 +24,8 @@ var templates embed.FS
 type language struct {
 	name     string
 	files    func(name string) (files, error)
-	image    string   // of the CI, to be adapted
-	needs    string   // of that image
+	image    string   // that the CI's image is made from; a version, for the same bytes
+	install  string   // how that image gets the compiler; empty if it has it
 	commands []string // of the CI, before precheck
 	next     []string // what the author does before the first build
 }
@@ -35,11 +35,19 @@ type files map[string][]byte
 
 func languages() []language {
 	return []language{
-		{name: "go", files: goFiles, image: "golang:1.26", needs: "Go 1.26, always the same version for the same bytes", commands: []string{"go test ."}},
-		{name: "rust", files: rustFiles, image: "debian:stable", needs: "cargo, rustc and serde_json for wasm32-unknown-unknown (cargo rustc libstd-rust-dev-wasm32 librust-serde-json-dev)"},
-		{name: "assemblyscript", files: assemblyScriptFiles, image: "node:22", needs: "Node 20 or newer", commands: []string{"npm ci --ignore-scripts"}, next: []string{"npm ci --ignore-scripts"}},
-		{name: "c", files: cFiles, image: "debian:stable", needs: "clang, lld, wasi-libc and compiler-rt for wasm32 (clang lld wasi-libc libclang-rt-dev-wasm32)"},
+		{name: "go", files: goFiles, image: "golang:" + goImage, commands: []string{"go test ."}},
+		{name: "rust", files: rustFiles, image: "debian:12", install: debian("cargo libstd-rust-dev-wasm32 librust-serde-json-dev")},
+		{name: "assemblyscript", files: assemblyScriptFiles, image: "node:20", commands: []string{"npm ci --ignore-scripts"}, next: []string{"npm ci --ignore-scripts"}},
+		{name: "c", files: cFiles, image: "debian:12", install: debian("clang lld wasi-libc libclang-rt-dev-wasm32")},
 	}
+}
+
+// goImage is the version of Go that the CI of a new skill tests with, and that its
+// digest is of.
+const goImage = "1.26.8"
+
+func debian(packages string) string {
+	return "RUN apt-get update && apt-get install -y --no-install-recommends git ca-certificates " + packages
 }
 
 // Languages are the names of the languages that a new skill can be in.
@@ -110,7 +118,7 @@ func (l language) addCI(all files) error {
 			return err
 		}
 		var text bytes.Buffer
-		if err := t.Execute(&text, map[string]any{"Image": l.image, "Needs": l.needs, "Commands": l.commands}); err != nil {
+		if err := t.Execute(&text, map[string]any{"Image": l.image, "Install": l.install, "Commands": l.commands}); err != nil {
 			return err
 		}
 		all[path] = text.Bytes()

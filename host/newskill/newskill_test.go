@@ -93,6 +93,9 @@ func TestTheModFilesAgreeWithThisRepositorys(t *testing.T) {
 	if own.Module.Mod.Path != modulePath || own.Go.Version != goVersion {
 		t.Errorf("go.mod is of %s and Go %s, new skills are told %s and %s", own.Module.Mod.Path, own.Go.Version, modulePath, goVersion)
 	}
+	if !strings.HasPrefix(goImage, strings.TrimSuffix(goVersion, "0")) {
+		t.Errorf("new skills are built with Go %s where they are reviewed, and need %s", goImage, goVersion)
+	}
 	if !slices.ContainsFunc(own.Require, func(r *modfile.Require) bool {
 		return r.Mod == module.Version{Path: libraryPath, Version: libraryVersion}
 	}) {

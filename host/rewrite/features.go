@@ -12,11 +12,11 @@ type feature struct{ name, remedy string }
 // The refused features. What remains is WebAssembly 2.0.
 
 func threads() feature {
-	return feature{"threads", "build without shared memory (clang: drop -pthread and add -mno-atomics; Rust: -C target-feature=-atomics)"}
+	return feature{"threads", "build without shared memory (clang: drop -pthread and __attribute__((target(\"atomics\"))), add -mno-atomics; Rust: -C target-feature=-atomics; AssemblyScript: take threads out of enable in asconfig.json)"}
 }
 
 func tailCalls() feature {
-	return feature{"tail calls", "clang: -mno-tail-call; Rust: -C target-feature=-tail-call"}
+	return feature{"tail calls", "clang: -mno-tail-call, without __attribute__((target(\"tail-call\"))); Rust: -C target-feature=-tail-call"}
 }
 
 func exceptions() feature {
@@ -32,7 +32,7 @@ func functionReferences() feature {
 }
 
 func garbageCollection() feature {
-	return feature{"garbage collected types", "use a toolchain that brings its own memory management; Kotlin, Dart and Java for WebAssembly GC do not run here"}
+	return feature{"garbage collected types", "AssemblyScript: take gc out of enable in asconfig.json; else use a toolchain that brings its own memory management: Kotlin, Dart and Java for WebAssembly GC do not run here"}
 }
 
 func memory64() feature {
@@ -48,11 +48,11 @@ func customPages() feature {
 }
 
 func relaxedSIMD() feature {
-	return feature{"relaxed SIMD", "clang: -mno-relaxed-simd; Rust: -C target-feature=-relaxed-simd"}
+	return feature{"relaxed SIMD", "clang: -mno-relaxed-simd; Rust: -C target-feature=-relaxed-simd; AssemblyScript: take relaxed-simd out of enable in asconfig.json"}
 }
 
 func stringReferences() feature {
-	return feature{"string references", "build without stringref and pass strings in memory"}
+	return feature{"string references", "build without stringref and pass strings in memory (AssemblyScript: take stringref out of enable in asconfig.json)"}
 }
 
 func wideArithmetic() feature {

@@ -147,9 +147,11 @@ func (s *Sandbox) compileIn(ctx context.Context, c *code, p *prepared, dir strin
 // an error: it is bounded to this goroutine, because the engine is not asked to
 // use several.
 func (s *Sandbox) compile(ctx context.Context, c *code, p *prepared, cache wazero.CompilationCache) (err error) {
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
-		WithCompilationCache(cache).
-		WithDebugInfoEnabled(false))
+	engine := wazero.NewRuntimeConfig()
+	if s.interpret {
+		engine = wazero.NewRuntimeConfigInterpreter()
+	}
+	r := wazero.NewRuntimeWithConfig(ctx, engine.WithCompilationCache(cache).WithDebugInfoEnabled(false))
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the engine fails on it: %v\n%s", r, debug.Stack())

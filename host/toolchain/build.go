@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/rewrite"
 	"github.com/sluicehq/sluice/host/sandbox"
 )
 
@@ -49,9 +50,11 @@ func (b Builder) Build(ctx context.Context, dir, out string) (*manifest.Skill, e
 		return nil, err
 	}
 	var skill *manifest.Skill
-	err = b.step("compiling "+dir, func() (err error) {
-		skill, err = Describe(ctx, b.Sandbox, wasm)
-		return err
+	err = b.step("asking "+dir, func() error {
+		return b.interpret(ctx, func(sb *sandbox.Sandbox) (err error) {
+			skill, err = Describe(ctx, sb, wasm)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -68,7 +71,7 @@ func (b Builder) Build(ctx context.Context, dir, out string) (*manifest.Skill, e
 
 // Compile writes the module of the skill in dir to a file. A skill in Go is asked
 // for its description on the way, which becomes part of it. Errors are those of
-// Build, and ask's.
+// Build, ask's, and abi.Deadline of a compiler that hangs.
 func Compile(ctx context.Context, dir, module string, ask Describer) error {
 	l, err := languageOf(dir)
 	if err != nil {
@@ -78,6 +81,8 @@ func Compile(ctx context.Context, dir, module string, ask Describer) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := within(ctx, compileTime)
+	defer cancel()
 	return l.build(ctx, l, dir, module, ask)
 }
 
@@ -89,12 +94,26 @@ func (b Builder) step(label string, work func() error) error {
 }
 
 // Ask asks the module in a file for its description, as a Describer.
-func (b Builder) Ask(ctx context.Context, module string) ([]byte, error) {
+func (b Builder) Ask(ctx context.Context, module string) (told []byte, err error) {
 	wasm, err := ReadBounded(module, int64(abi.ModuleBytesCeiling))
 	if err != nil {
 		return nil, err
 	}
-	return description(ctx, b.Sandbox, wasm)
+	err = b.interpret(ctx, func(sb *sandbox.Sandbox) (err error) {
+		told, err = description(ctx, sb, wasm)
+		return err
+	})
+	return told, err
+}
+
+// interpret gives a sandbox for a module that is asked what it is and nothing else:
+// machine code takes longer to make than that.
+func (b Builder) interpret(ctx context.Context, work func(*sandbox.Sandbox) error) error {
+	sb, err := b.Sandbox.Interpreter()
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(sb), sb.Close(context.WithoutCancel(ctx)))
 }
 
 // guideBytes bounds a guide: it is shown to a model.
@@ -119,7 +138,7 @@ func copyGuide(guide, dir, out string) error {
 func description(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) ([]byte, error) {
 	module, err := sb.Load(ctx, wasm, abi.CeilingLimits())
 	if err != nil {
-		return nil, err
+		return nil, refused(wasm, err)
 	}
 	defer module.Close(context.WithoutCancel(ctx))
 	result := module.Call(ctx, sandbox.Request{Export: abi.ExportDescribe})
@@ -127,6 +146,17 @@ func description(ctx context.Context, sb *sandbox.Sandbox, wasm []byte) ([]byte,
 		return nil, host.Fail("describe", result.Problem, nil)
 	}
 	return result.Output, nil
+}
+
+// refused says why a module was not loaded: where it needs what no host runs, with
+// the flag that turns it off, which the engine does not know.
+func refused(wasm []byte, loading error) error {
+	_, err := rewrite.Inspect(wasm)
+	var p *abi.Problem
+	if errors.As(err, &p) {
+		return host.Fail("describe", p, loading)
+	}
+	return loading
 }
 
 // Describe asks a module for its manifest, and checks it.
@@ -164,7 +194,8 @@ func Test(ctx context.Context, dir string, out io.Writer) (ran bool, err error) 
 		return false, err
 	}
 	test := exec.CommandContext(ctx, "go", "test", ".")
-	test.Dir, test.Stdout, test.Stderr = dir, out, out
+	test.Dir, test.Stdout, test.Stderr, test.WaitDelay = dir, out, out, pipesTime
+	inGroup(test)
 	err = test.Run()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):

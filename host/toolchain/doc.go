@@ -6,8 +6,9 @@
 //
 //  1. The files of the folder tell its language. None, or two, are refused.
 //  2. The language's compiler makes the module, with the arguments that are
-//     written here. A compiler that is missing is told with what to install; what
-//     it says of a source is told as it says it.
+//     written here, in a process group of its own that is killed where it hangs. A
+//     compiler that is missing is told with what to install; what it says of a
+//     source is told as it says it, with what an author does about that.
 //  3. The module is loaded by a sandbox, as a host would, and asked for its
 //     manifest, which is checked.
 //  4. skill.wasm, skill.yaml and the guide are written. The same source and the
