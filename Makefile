@@ -69,11 +69,12 @@ test-arm64: deps-guests deps-arm64
 # for each; `make test` checks the types alone, in seconds.
 vet-others: deps
 	@for s in $(SYSTEMS); do echo "vet $$s"; \
-	  GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 $(GO) vet ./abi/... ./host/... ./registry/... ./cmd/... ./sdk/... || exit 1; done
+	  GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 $(GO) vet ./abi/... ./host/... ./memory/... ./precheck/... ./registry/... ./cmd/... ./sdk/... || exit 1; done
 
-# Every fuzz target of what reads guests' bytes, for an equal part of FUZZTIME.
+# Every fuzz target of what reads guests' bytes, or others' texts and files, for an
+# equal part of FUZZTIME.
 fuzz: deps
-	@.ci/fuzz $(FUZZTIME) ./host/rewrite ./host/sandbox ./host/egress
+	@.ci/fuzz $(FUZZTIME) ./host/rewrite ./host/sandbox ./host/egress ./host/dispatch ./memory ./memory/tokens ./memory/documents ./memory/embed ./memory/qdrant
 
 # Mixed calls for an hour (SOAK=10m for less): memory, mappings, files and
 # goroutines stay flat.
@@ -83,6 +84,7 @@ soak: deps-guests
 # Figures beside the reference host, in one run.
 bench: deps deps-mariadb
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/sandbox ./host/dispatch ./host/state
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./memory/measure ./memory/keeper
 
 # The engine's table beside the reference host; fails where a ratio misses what
 # it must be. The second line is what metering costs.
