@@ -202,17 +202,20 @@ func exemptWeakEN(before, after, cue string) bool {
 	return exemptEN(before, after, cue)
 }
 
+// concludesEN leads to what the assistant makes of it.
+var concludesEN = regexp.MustCompile(`^[a-z ]{0,12}(?:conclusion|answer|result|bottom line|next step)[a-z ]{0,12}: ?`)
+
 // imperativeEN finds an English clause that tells the user what to do: it begins
 // with a verb and goes on as an order does.
 func imperativeEN(clause string) (string, bool) {
-	words := strings.Fields(strings.Trim(clause, `"“”'`))
+	words := strings.Fields(strings.Trim(concludesEN.ReplaceAllString(clause, ""), `"“”'`))
 	if len(words) > 1 && (words[0] == "please" && !slices.Contains([]string{"confirm", "tell", "let", "decide", "say", "note",
 		"see", "provide", "check", "specify", "choose"}, words[1]) || words[0] == "never" && !hasWord(clause, "was", "were",
 		"is", "had")) {
 		return words[0] + " …", true
 	}
 	for len(words) > 0 && slices.Contains([]string{"then", "so", "please", "just", "first", "next", "instead", "therefore",
-		"and", "or", "simply", "tonight", "conclusion:", "answer:", "now", "also", "don't", "do", "not"}, words[0]) {
+		"and", "or", "simply", "tonight", "now", "also", "don't", "do", "not"}, words[0]) {
 		words = words[1:]
 	}
 	if len(words) < 2 {

@@ -37,7 +37,7 @@ func withoutCited(text string, recalled []string) string {
 		}
 		end := at + size + length + utf8.RuneLen(quoteEnd(open))
 		b.WriteString(text[:at])
-		if cites(text[:at]) || isRecalled(text[at+size:at+size+length], recalled) {
+		if cites(text[:at], text[end:]) || isRecalled(text[at+size:at+size+length], recalled) {
 			b.WriteString(" … ")
 		} else {
 			b.WriteString(text[at:end])
@@ -62,11 +62,11 @@ func isRecalled(quotation string, recalled []string) bool {
 	return enough && slices.ContainsFunc(recalled, func(text string) bool { return strings.Contains(text, quotation) })
 }
 
-// cites reports whether the words just before a quotation give it as somebody else's.
-func cites(before string) bool {
+// cites reports whether the words beside a quotation give it as somebody else's.
+func cites(before, after string) bool {
 	before = strings.TrimRight(lastBytes(before), " :：,，")
 	if at := strings.LastIndexAny(before, "\n。.!！?？;；,，"); at >= 0 {
 		before = strings.TrimLeft(before[at:], "\n。.!！?？;；,， ")
 	}
-	return citesZH(before) || citesEN(before)
+	return citesZH(before) || citesEN(before) || countsZH(before, after)
 }

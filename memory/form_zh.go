@@ -165,6 +165,12 @@ func turnsZH(words string) bool {
 	return containsAny(words, "所以", "因此", "因而", "那么", "于是", "而", "但", "我", "故", "就", "可见")
 }
 
+// countsZH reports whether a quotation is what some comments say that are counted:
+// "提到“值得买”的有 17 条".
+func countsZH(before, after string) bool {
+	return endsAny(before, "提到", "提及", "说", "认为") && startsAny(after, "的有", "的占", "的共", "的评论", "的留言")
+}
+
 // citesZH reports whether Chinese words end with somebody who says or writes what
 // follows.
 func citesZH(before string) bool {
@@ -248,10 +254,16 @@ var pricesZH = regexp.MustCompile(`^(?:[^的了过]{0,12}就|那就|直接|今�
 	`\d+(?:\.\d+)?(?:元|块|块钱|折)?(?:卖|来卖|执行|定价|来|走|上|准没错|为宜|为好|合适)?(?:即可|就行|就好|吧)?$|` +
 	`^(?:今晚|现在|明天|就|直接|那就|下一场|这场)(?:卖|定价|标价)\d+(?:\.\d+)?(?:元|块|块钱|折)?$`)
 
+// leadsZH are words before an order: "今晚先把…".
+var leadsZH = regexp.MustCompile("^(?:那就|所以|因此|直接|现在|立即|马上|接下来|就|先|再|下一场|今晚|明天|这场|本场|开场|下次){1,3}")
+
+// concludesZH leads to what the assistant makes of it.
+var concludesZH = regexp.MustCompile("^[^：:]{0,8}(?:结论|方案|答案|下一步|总之|综上)[^：:]{0,6}[：:] ?")
+
 // imperativeZH finds a Chinese clause that tells the user what to do. What is told
 // of lives that were has words of the past in it.
 func imperativeZH(clause string) (string, bool) {
-	rest := clause
+	rest := concludesZH.ReplaceAllString(clause, "")
 	if startsAny(rest, "别再", "不要再", "不用再", "别用", "取消它", "去掉它", "停掉", "放弃它", "保留它") {
 		return rest[:len("别再")], true
 	}
@@ -260,16 +272,14 @@ func imperativeZH(clause string) (string, bool) {
 		"选择") {
 		return "请…", true
 	}
-	if pricesZH.MatchString(rest) {
+	priced := pricesZH.MatchString(rest)
+	rest = leadsZH.ReplaceAllString(rest, "")
+	if priced || pricesZH.MatchString(rest) {
 		return "…价", true
-	}
-	for _, lead := range [...]string{"结论：", "结论:", "方案：", "方案:", "答案：", "那就", "所以", "因此", "直接", "现在",
-		"立即", "马上", "接下来", "就", "先", "再", "下一场", "今晚", "明天", "这场", "本场", "开场", "下次"} {
-		rest = strings.TrimPrefix(rest, lead)
 	}
 	if startsAny(rest, "把", "将") && !startsAny(rest, "将在", "将于", "将会", "将由", "将有", "将达", "将近") && !tellsOfLives(rest) &&
 		containsAny(rest, "到", "成", "为", "在", "至", "回", "压", "定", "设", "提高", "降低", "缩短", "延长", "下调", "上调", "换",
-			"放", "停", "去掉", "加上") {
+			"放", "停", "去掉", "加上", "下架", "上架", "撤") {
 		return "把…", true
 	}
 	if tellsOfLives(rest) || containsAny(rest, "后", "率", "的", "两场", "三场", "几场", "为", "是", "次", "过", "时", "均",
