@@ -19,12 +19,22 @@ const (
 // unmasked folds letters that look like Latin ones.
 var unmasked = pairing(lookalikes, lookLike)
 
-// references are the ids of memories and the dates in brackets, which part no words.
-var references = regexp.MustCompile(`[ ]?[（(] ?(?:证据|编号|evidence)? ?(?:[a-z]{0,4}[0-9]+[年月日号]*(?: (?:january|february|march|april|may|june|july|` +
-	`august|september|october|november|december))?[ ,，、和:/.-]*){1,12}[)）]`)
+// A bracketed note of references: ids of memories and dates.
+var (
+	bracketed  = regexp.MustCompile(`[ ]?[（(][^（()）\n]{1,60}[)）]`)
+	references = regexp.MustCompile(`^[ ]?[（(] ?(?:证据|编号|evidence)? ?(?:[a-z]{0,4}[0-9]+[年月日号]*(?: (?:january|february|march|april|may|june|july|` +
+		`august|september|october|november|december))?[ ,，、和:/.-]*)+[)）]$`)
+)
 
-// plainForm is foldForm without references.
-func plainForm(text string) string { return references.ReplaceAllString(foldForm(text), "") }
+// plainForm is foldForm without references in brackets, which part no words.
+func plainForm(text string) string {
+	return bracketed.ReplaceAllStringFunc(foldForm(text), func(note string) string {
+		if references.MatchString(note) {
+			return ""
+		}
+		return note
+	})
+}
 
 // foldForm brings an answer to plain lower case: letters that look like others,
 // emphasis, spaces inside of words and characters that nobody sees may not hide a word.

@@ -47,10 +47,11 @@ func withoutCited(text string, recalled []string) string {
 	return b.String() + text
 }
 
+// foldRecalled folds what QuoteLine shows of each memory.
 func foldRecalled(recalled []string) []string {
 	var folded []string
 	for _, text := range recalled[:min(len(recalled), maxRecalled)] {
-		folded = append(folded, strings.ReplaceAll(plainForm(text[:min(len(text), MaxTextBytes)]), "\n", " "))
+		folded = append(folded, strings.ReplaceAll(plainForm(text[:min(len(text), MaxQuotedBytes)]), "\n", " "))
 	}
 	return folded
 }
