@@ -1,8 +1,8 @@
 package memory
 
 import (
+	"regexp"
 	"strings"
-	"unicode/utf8"
 )
 
 // Instruction tells the model how much it may say. It is given for each question
@@ -42,8 +42,10 @@ type FormFinding struct {
 // EvidenceOnly whatever recommends or proposes, under Refer whatever recommends,
 // under Recommend nothing. It reads English and Chinese by rules; the same answer
 // gives the same findings. What users, platforms or brands advise is evidence, as is
-// what was recommended earlier. An unknown form is taken for EvidenceOnly.
-func CheckForm(f Form, answer string) []FormFinding {
+// what was recommended earlier, where the answer names them right beside it. So are
+// quotations of recalled, the texts of the memories that the answer was given; 64 of
+// MaxQuotedBytes are read. An unknown form is taken for EvidenceOnly.
+func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
 	if f == Recommend {
 		return nil
 	}
@@ -51,7 +53,7 @@ func CheckForm(f Form, answer string) []FormFinding {
 		return []FormFinding{{Words: cutText(oneLine(answer), maxToldBytes), Cue: "too long to be checked"}}
 	}
 	var found []FormFinding
-	for _, clause := range formClauses(answer) {
+	for _, clause := range formClauses(answer, recalled) {
 		cue, weak := advises(clause)
 		if cue == "" || weak && f == Refer {
 			continue
@@ -65,9 +67,9 @@ func CheckForm(f Form, answer string) []FormFinding {
 }
 
 // formClauses gives the clauses of an answer, folded, in lower case, without what is
-// quoted as somebody's words.
-func formClauses(answer string) []string {
-	text := withoutCited(foldForm(answer))
+// quoted as somebody's words or from a memory.
+func formClauses(answer string, recalled []string) []string {
+	text := withoutCited(plainForm(answer), recalled)
 	return strings.FieldsFunc(endSentences(text), func(r rune) bool {
 		return strings.ContainsRune("\n\x00,;!，；。！、…()（）", r)
 	})
@@ -85,68 +87,14 @@ func endSentences(text string) string {
 	return string(b)
 }
 
-// foldForm brings an answer to plain lower case: full-width letters, emphasis and
-// characters that nobody sees may not hide a word.
-func foldForm(answer string) string {
-	lines := strings.Split(answer, "\n")
-	for i, line := range lines {
-		lines[i] = strings.Map(func(r rune) rune {
-			switch {
-			case r >= 0xFF21 && r <= 0xFF5A || r >= 0xFF10 && r <= 0xFF19: // letters and digits
-				return r - 0xFF01 + '!'
-			case r == '’' || r == '‘':
-				return '\''
-			case r == '*' || r == '_' || r == '`':
-				return -1
-			}
-			return r
-		}, oneLine(line))
-	}
-	return simplified.Replace(strings.ToLower(strings.Join(lines, "\n")))
-}
-
-// withoutCited blanks the quotations that an answer gives as somebody's words, and
-// leaves others: a recommendation in quotation marks is one.
-func withoutCited(text string) string {
-	var b strings.Builder
-	for len(text) > 0 {
-		at := strings.IndexAny(text, "“「『\"")
-		if at < 0 {
-			break
-		}
-		open, size := utf8.DecodeRuneInString(text[at:])
-		length := strings.IndexRune(text[at+size:], quoteEnd(open))
-		if length < 0 {
-			break
-		}
-		end := at + size + length + utf8.RuneLen(quoteEnd(open))
-		b.WriteString(text[:at])
-		if cites(text[:at]) {
-			b.WriteString(" … ")
-		} else {
-			b.WriteString(text[at:end])
-		}
-		text = text[end:]
-	}
-	return b.String() + text
-}
-
-// cites reports whether the words just before a quotation give it as somebody's.
-func cites(before string) bool {
-	if at := strings.LastIndexAny(before, "\n。.!！?？;；"); at >= 0 {
-		before = before[at:]
-	}
-	return containsAny(before, "您说", "你说", "说过", "提到", "原话", "您在", "你在", "记录", "写道", "规定", "要求", "评论",
-		"反馈", "声明", "标题", "问") && !containsAny(before, "我说", "我的") ||
-		hasWord(before, "you said", "you told", "you wrote", "your words", "you asked", "said", "wrote", "record", "records",
-			"titled", "rule", "comment", "commented", "declared", "memory") && !hasWord(before, "i said", "my record")
-}
+// listMark is what lines of a list begin with.
+var listMark = regexp.MustCompile(`^[ •·#>-]*(?:[0-9]{1,2}[.)）] ?)?[ •·#>-]*`)
 
 // advises tells what in a clause recommends or proposes, if anything does.
 func advises(clause string) (cue string, weak bool) {
-	clause = strings.TrimSpace(strings.TrimLeft(clause, " -•·#>0123456789.)）"))
+	clause = strings.TrimSpace(listMark.ReplaceAllString(clause, ""))
 	clause = notAdviceEN.Replace(notAdviceZH.Replace(clause))
-	for _, find := range [...]func(string) (string, bool){strongZH, strongEN, imperativeZH, imperativeEN} {
+	for _, find := range [...]func(string) (string, bool){strongZH, strongEN, bestZH, bestEN, imperativeZH, imperativeEN} {
 		if cue, ok := find(clause); ok {
 			return cue, false
 		}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -8,68 +9,111 @@ import (
 // notAdviceEN takes out words that hold a cue and recommend nothing.
 var notAdviceEN = removing(
 	"suggested retail price", "recommended retail price", "recommendation feed", "recommendation traffic",
-	"recommendation engine", "recommended feed", "recommended traffic", "must-have", "should arrive",
+	"recommendation engine", "recommendation text", "recommended feed", "recommended traffic", "must-have", "should arrive",
 	"should have arrived", "should still be", "should show", "should appear", "suggestion box", "best seller",
 	"best-selling", "go live", "must-see",
 )
 
 // strongEN finds English words that recommend.
 func strongEN(clause string) (string, bool) {
-	for _, cue := range [...]string{"recommend", "recommends", "recommended", "recommendation", "recommending", "i suggest",
-		"we suggest", "i'd suggest", "would suggest", "my suggestion", "suggest you", "suggest that you", "suggestion",
-		"suggested", "advise", "advice", "i'd advise", "my advice", "should", "shouldn't", "ought to", "had better",
+	for _, cue := range [...]string{"recommend", "recommends", "recommended", "recommendation", "recommendations", "recommending", "i suggest",
+		"we suggest", "i'd suggest", "would suggest", "my suggestion", "suggest you", "suggest that you", "suggestion", "suggestions",
+		"suggested", "advise", "advises", "advice", "i'd advise", "my advice", "should", "shouldn't", "ought to", "had better",
 		"you'd better",
 		"you must", "must", "you need to", "we need to", "you have to", "best to", "best option", "best choice", "best bet",
 		"best move", "best approach", "best way", "best plan", "safest choice", "safer choice", "better choice",
-		"wiser choice", "optimal choice", "optimal price", "is necessary", "go with", "go for", "opt for", "stick with",
+		"wiser choice", "is necessary", "go with", "go for", "opt for", "stick with",
 		"stick to", "better to", "better off", "right move", "right choice", "right price", "make sure", "be sure to",
 		"i would", "i'd", "let's", "worth doing", "worth lowering", "worth raising", "no need to", "it is time to",
 		"it's time to", "deserves", "deserve", "thing to do is", "smart move", "smart choice", "wise to", "wiser to",
-		"pays to", "time to", "so do that", "do that", "definitely", "my pick", "the way to go", "the answer is to"} {
-		at := wordAt(clause, cue)
-		if at < 0 || exemptEN(clause[:at], clause[at+len(cue):], cue) {
-			continue
+		"pays to", "time to", "so do that", "do that", "my pick", "the way to go", "the answer is to"} {
+		if recommends(clause, cue, wordAt, exemptEN) {
+			return cue, true
 		}
-		return cue, true
 	}
 	for _, verb := range [...]string{"suggest", "suggests"} { // "the data suggest lowering it", not "that it fell"
-		if at := wordAt(clause, verb); at >= 0 {
-			next, _, _ := strings.Cut(strings.TrimSpace(clause[at+len(verb):]), " ")
-			if strings.HasSuffix(next, "ing") && !exemptEN(clause[:at], "", verb) {
-				return verb, true
-			}
+		if recommends(clause, verb, wordAt, exemptSuggestEN) {
+			return verb, true
 		}
+	}
+	if found := midOrderEN.FindString(clause); found != "" {
+		return found, true
 	}
 	return "", false
 }
 
+// midOrderEN is an order inside of a clause: "the data are clear so set it to 59".
+var midOrderEN = regexp.MustCompile(`\b(?:so|then|just|simply) (?:set|price|lower|raise|drop|cut|move|put|keep|take|bring) (?:it|them|the price|this|that)\b`)
+
+func exemptSuggestEN(before, after, cue string) bool {
+	next, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	return !strings.HasSuffix(next, "ing") || exemptEN(before, after, cue)
+}
+
+// What must stand right before an English cue to let it off.
+var (
+	askedEN   = regexp.MustCompile(`\b(?:(?:whether|want me|like me)(?: [\w']+){0,2}|like a|want a) $`)
+	adviserEN = regexp.MustCompile(`\b(?:` + advisersEN + `)(?:'s?)?(?: (?:also|both|always|never|had|has|have|once|still))* $`)
+	saidEN    = regexp.MustCompile(`\b((?:you|he|she|it|they|` + advisersEN + `|` + rulesEN + `)(?:'s?)?(?: [\w']+){0,2} (?:` + saysEN + `)(?: (?:me|us))?(?: (?:in|on) (?:the|a|its|their|your) \w+)?:?)((?: [\w']+){0,3}) $`)
+	ruledEN   = regexp.MustCompile(`\b(?:(?:your|shop's|(?:` + advisersEN + `)(?:'s)?) (?:\w+ )?(?:` + rulesEN + `)|(?:` + rulesEN + `) (?:that )?you \w+)` +
+		`(?: (?:is|are|was|says|say|reads|states))?(?: that|:)((?: [\w']+){0,3}) $`)
+	// "I cannot give a recommendation", and not "I would not recommend", which is advice.
+	refusedEN = regexp.MustCompile(`\b(?:cannot|can't|could not|couldn't|unable|no|won't|will not|without|neither|nor|never|refrain|too little|too early|` +
+		`rather than|instead of|insufficient|not (?:able|a|an|any|enough|sufficient|give|make|offer|provide))(?: (?:give|offer|make|provide|any|a|an|one|` +
+		`to|from|clear|specific|further|for|evidence|data|enough|support|form|of|kind|single|such|you|yet|reach|basis|firm|earlier|previous|` +
+		`past|prior|adopted|recommend|suggest|advise))* $`)
+	pastEN = regexp.MustCompile(`\b(?:was|were|been|earlier|previous|previously|last|past|rejected|adopted|accepted|followed|against|ignored|refused)` +
+		`(?: (?:the|a|an|any|these|those|one|two|three|four|five|six|seven|eight|nine|ten|most|all|some|both|my|your|[0-9]+))* $`)
+	laterEN = regexp.MustCompile(`^ (?:last (?:time|week|month|live)|earlier|previously|yesterday|by the (?:brand|platform|supplier)|on [0-9]+ ` +
+		`(?:january|february|march|april|may|june|july|august|september|october|november|december))\b`)
+	// What makes an adviser the one for whom, or by whose words, something is advised.
+	forWhomEN = regexp.MustCompile(`\b(?:i|we|my|our|for|to|with|as|since|because|given|by|like)(?: (?:the|a|an|these|those|this|that|your|all|new|and))* $`)
+	turnsEN   = regexp.MustCompile(`\b(?:so|therefore|but|and|hence|thus|then|i|i'd|my)\b`)
+)
+
+const (
+	advisersEN = "platform|brand|supplier|suppliers|viewers|viewer|customers|customer|fans|buyers|users|boss|manager|operator|host|competitor"
+	rulesEN    = "law|rule|rules|policy|constraint|constraints|contract"
+	saysEN     = "said|say|says|told|wrote|write|writes|noted|asked|states|stated|require|requires|declared|think|thinks|thought|believe|believes|call|called"
+)
+
 // exemptEN is exemptZH for English.
 func exemptEN(before, after, cue string) bool {
-	if hasWord(before, "whether", "do you want me", "would you like me", "would you like a", "want a", "like a", "you said",
-		"you told", "you wrote", "you noted", "you asked", "it says", "he said", "she said", "they said", "wrote") ||
-		attributedEN(before, "platform", "platform's", "brand", "brand's", "supplier", "viewers", "viewer", "customers",
-			"customer", "fans", "law", "rule", "rules", "policy", "constraint", "constraints", "contract", "requires") {
+	if askedEN.MatchString(before) || reportedEN(before) {
 		return true
 	}
 	switch cue {
-	case "recommend", "recommends", "recommending", "suggest", "suggests", "advise", "advice", "recommended", "suggested", "recommendation", "suggestion":
-		return refusesEN(before) || pastAdvice(before, after, cue)
+	case "recommend", "recommends", "recommending", "suggest", "suggests", "advise", "advises", "advice", "recommended", "suggested",
+		"recommendation", "recommendations", "suggestion", "suggestions":
+		return refusedEN.MatchString(before) || advisedEN(before) || pastAdvice(before, after, cue)
 	case "i would", "i'd":
-		return hasWord(after, "need", "like to know", "be able", "have to", "require")
+		return startsAny(after, " need", " like to know", " be able", " have to", " require")
 	case "one option", "an option", "another option", "an alternative":
-		return refusesEN(before)
-	case "definitely":
-		return true // alone it recommends nothing
+		return refusedEN.MatchString(before)
 	}
 	return false
 }
 
-// refusesEN reports whether advice is refused: "I cannot recommend", and not "I
-// would not recommend", which is advice.
-func refusesEN(before string) bool {
-	return hasWord(before, "cannot", "can't", "could not", "couldn't", "unable", "no", "not a", "not enough", "too little",
-		"without", "too early", "rather than", "instead of", "insufficient", "won't", "will not", "neither", "nor", "never",
-		"refrain") && !hasWord(before, "no doubt", "no question", "without doubt")
+// reportedEN reports whether a cue is in what somebody says or a rule has: a speaker, a
+// verb of saying, and a few words.
+func reportedEN(before string) bool {
+	for _, find := range [...]*regexp.Regexp{saidEN, ruledEN} {
+		at := find.FindStringSubmatchIndex(before)
+		if at == nil || forWhomEN.MatchString(before[:at[0]]) {
+			continue
+		}
+		last := len(at) - 2
+		if !turnsEN.MatchString(before[at[last]:at[last+1]]) && !turnsEN.MatchString(before[at[0]:at[last]]) {
+			return true
+		}
+	}
+	return false
+}
+
+// advisedEN reports whether it is somebody else who advises, and not the assistant too.
+func advisedEN(before string) bool {
+	at := adviserEN.FindStringIndex(before)
+	return at != nil && !forWhomEN.MatchString(before[:at[0]])
 }
 
 // pastAdvice reports whether advice is told of that was given earlier, or that is
@@ -78,33 +122,53 @@ func pastAdvice(before, after, cue string) bool {
 	if cue == "recommend" || cue == "suggest" || cue == "advise" {
 		return false
 	}
-	return hasWord(before, "last time", "earlier", "previously", "last week", "last month", "last live", "in the past",
-		"yesterday", "was", "were", "had been") ||
-		hasWord(after, "last time", "earlier", "previously", "last week", "yesterday", "by the brand", "by the platform") ||
-		strings.HasSuffix(before, "your ") || hasWord(before, "rejected", "adopted", "accepted", "followed", "against", "ignored", "refused") ||
-		hasWord(after, "was", "were", "adopted", "rejected", "count") && !hasWord(before, "is", "my", "the")
+	return pastEN.MatchString(before) || laterEN.MatchString(after) ||
+		strings.HasSuffix(before, "your ") && startsAny(after, " was", " were", " of", " from", " on") ||
+		startsAny(after, " was", " were", " adopted", " rejected", " count") && !hasWord(before, "is", "my", "the")
 }
 
-// nearWords is how many words may stand between who says something and what is said.
-const nearWords = 3
-
-// attributedEN is attributedZH for English.
-func attributedEN(before string, sources ...string) bool {
-	words := strings.Fields(strings.ReplaceAll(before, ":", " "))
-	for i := max(0, len(words)-nearWords-1); i < len(words); i++ {
-		if !slices.Contains(sources, strings.Trim(words[i], "'\"")) {
-			continue
-		}
-		forWhom := false // "for these customers you should"
-		for _, w := range words[max(0, i-2):i] {
-			forWhom = forWhom || slices.Contains([]string{"for", "to", "with", "as", "since", "because", "given", "by"}, w)
-		}
-		if !forWhom {
-			return true
+// bestEN finds English words that put one option above the others.
+func bestEN(clause string) (string, bool) {
+	for _, cue := range [...]string{"sweet spot", "right call", "right decision", "right answer", "correct choice", "best price", "best call",
+		"best thing", "best slot", "ideal", "optimal", "optimum", "obvious choice", "clear choice", "clear winner", "no-brainer", "winning move",
+		"makes the most sense", "make the most sense", "makes more sense", "my money is on", "my vote", "smartest", "safest", "wisest",
+		"nothing beats", "can't go wrong", "cannot go wrong"} {
+		if recommends(clause, cue, wordAt, exemptBestEN) {
+			return cue, true
 		}
 	}
-	return false
+	if found := itIsEN.FindString(clause); found != "" {
+		return found, true
+	}
+	return "", false
 }
+
+var (
+	itIsEN = regexp.MustCompile(`^[0-9][0-9.']* (?:\w+ )?it is$`)
+	// openEN leaves open what is best: "too little to say what the best price is".
+	openEN = regexp.MustCompile(`\b(?:(?:what|which|whether|where|cannot)(?: [\w']+){0,3}|no|no such) $`)
+)
+
+// exemptBestEN: nobody knows which option is best, or somebody else says so.
+func exemptBestEN(before, after, cue string) bool {
+	return openEN.MatchString(before) || reportedEN(before) || hasWord(after, "unknown", "unclear", "undecided", "not known", "cannot") ||
+		cue == "best price" && (startsAny(after, " of", " in", " on") || hasWord(after, "was", "were", "had") && !hasWord(after, "is")) ||
+		hasWord(cue, "smartest", "safest", "wisest") && after != "" && !startsAny(after, " is", " choice", " option", " price", " way", " plan",
+			" thing", " move", " bet", " of", " one", " to")
+}
+
+// citesEN reports whether English words end with somebody who says or writes what
+// follows.
+func citesEN(before string) bool {
+	at := quotedEN.FindStringSubmatchIndex(before + " ")
+	return at != nil && !forWhomEN.MatchString(before[:at[0]]) && !turnsEN.MatchString(before[at[2]:at[3]])
+}
+
+// quotedEN is a speaker, a few words, and a verb of saying, perhaps with a date.
+var quotedEN = regexp.MustCompile(`\b((?:you|your|he|she|it|they|` + advisersEN + `|` + rulesEN + `)(?:'s?)?(?: [\w']+){0,3}? ` +
+	`(?:` + saysEN + `|comment|commented|replied|reads|ask|asks|rule|rules|words (?:were|are)|(?:comment|message|rule|constraint) (?:was|is))` +
+	`(?: (?:me|us|that))?)(?: (?:on|in|at|earlier|yesterday|last|time|week|month|[0-9]+|january|february|march|april|may|june|july|august|` +
+	`september|october|november|december))*:? $`)
 
 // weakEN finds English words that propose.
 func weakEN(clause string) (string, bool) {
@@ -115,28 +179,43 @@ func weakEN(clause string) (string, bool) {
 		"might be better", "might work", "could work", "would work", "might want to", "have you thought", "have you considered",
 		"could be a", "might be a", "may be a", "could be an", "might be an", "may be an", "an alternative", "alternatively",
 		"could tell", "if you want"} {
-		at := wordAt(clause, cue)
-		if at < 0 || exemptEN(clause[:at], clause[at+len(cue):], cue) || (cue == "consider" || cue == "considering" || cue == "try") && hasWord(clause[:at], "did",
-			"didn't", "does", "first", "second", "every", "each") || cue == "considering" && !hasWord(clause[:at], "worth",
-			"be") {
-			continue
+		if recommends(clause, cue, wordAt, exemptWeakEN) {
+			return cue, true
 		}
-		return cue, true
+	}
+	if found := mayOrderEN.FindString(clause); found != "" {
+		return found, true
 	}
 	return "", false
 }
 
+// mayOrderEN is an order that is put as what can be done.
+var mayOrderEN = regexp.MustCompile(`\b(?:you|we) can (?:now |also |just )?(?:set|price|lower|raise|drop|cut|move|put|keep) `)
+
+func exemptWeakEN(before, after, cue string) bool {
+	switch cue {
+	case "consider", "considering", "try":
+		if hasWord(before, "did", "didn't", "does", "first", "second", "every", "each") || cue == "considering" && !hasWord(before, "worth", "be") {
+			return true
+		}
+	}
+	return exemptEN(before, after, cue)
+}
+
+// concludesEN leads to what the assistant makes of it.
+var concludesEN = regexp.MustCompile(`^[a-z ]{0,12}(?:conclusion|answer|result|bottom line|next step)[a-z ]{0,12}: ?`)
+
 // imperativeEN finds an English clause that tells the user what to do: it begins
 // with a verb and goes on as an order does.
 func imperativeEN(clause string) (string, bool) {
-	words := strings.Fields(strings.Trim(clause, `"“”'`))
+	words := strings.Fields(strings.Trim(concludesEN.ReplaceAllString(clause, ""), `"“”'`))
 	if len(words) > 1 && (words[0] == "please" && !slices.Contains([]string{"confirm", "tell", "let", "decide", "say", "note",
 		"see", "provide", "check", "specify", "choose"}, words[1]) || words[0] == "never" && !hasWord(clause, "was", "were",
 		"is", "had")) {
 		return words[0] + " …", true
 	}
 	for len(words) > 0 && slices.Contains([]string{"then", "so", "please", "just", "first", "next", "instead", "therefore",
-		"and", "or", "simply", "tonight", "conclusion:", "answer:", "now", "also", "don't", "do", "not"}, words[0]) {
+		"and", "or", "simply", "tonight", "now", "also", "don't", "do", "not"}, words[0]) {
 		words = words[1:]
 	}
 	if len(words) < 2 {
@@ -146,10 +225,10 @@ func imperativeEN(clause string) (string, bool) {
 		"choose", "pick", "keep", "move", "put", "add", "remove", "run", "launch", "schedule", "avoid", "skip", "stop", "offer",
 		"give", "go", "shorten", "extend", "change", "price", "discount", "bundle", "replace", "focus", "test", "hold", "delay",
 		"sell", "pin", "restock", "deal", "send", "cancel", "wait", "plan", "lead", "begin", "end", "swap", "promote",
-		"feature"}
+		"feature", "take", "settle", "charge", "list", "bring", "aim"}
 	follow := []string{"the", "a", "an", "your", "it", "them", "this", "that", "to", "with", "down", "up", "back", "at", "for",
 		"on", "by", "all", "more", "fewer", "less", "sku", "product", "prices", "price", "coupons", "from", "only", "both",
-		"off", "ahead", "each", "every", "now", "giving", "using", "discounts"}
+		"off", "ahead", "each", "every", "now", "giving", "using", "discounts", "plan", "option", "version"}
 	if !slices.Contains(verbs, words[0]) {
 		return "", false
 	}

@@ -60,7 +60,8 @@ type Reconciliation struct {
 // so far, open and closed. Behaviour that agrees raises confidence, once; that
 // contradicts is a gap, at most one of a session and a memory, and each piece of
 // evidence counts in one gap only. When a memory has GapsToAsk open gaps, they make
-// one question; later gaps join it. The same values give the same ids and the same
+// one question; later gaps join it. A gap whose question was removed must name none
+// again, and counts toward the next. The same values give the same ids and the same
 // order.
 //
 // Only active nodes with a claim are compared, within one tenant, user, entity and

@@ -175,6 +175,33 @@ func TestALowerThresholdAsksAboutOldGaps(t *testing.T) {
 	}
 }
 
+// A question that went with a forgotten piece of evidence does not silence the gaps that
+// are left: enough of them ask anew, and all of them name the new question.
+func TestGapsOfAQuestionThatIsGoneAskAgain(t *testing.T) {
+	said := []Node{told("m1", Preference, minutes(10, 10))}
+	var seen []Node
+	for day, session := range []string{"s4", "s3", "s2", "s1"} {
+		seen = append(seen, lived(ID("h-"+session), session, day+1, minutes(4, 4)))
+	}
+	first := Reconcile(DefaultReconcile(), said, seen, nil, noon)
+	left := first.Gaps[1:]
+	for i := range left {
+		left[i].Question = ""
+	}
+	r := Reconcile(DefaultReconcile(), said, nil, left, noon)
+	if len(r.Questions) != 1 || r.Questions[0].ID == first.Questions[0].ID || len(r.Asked) != len(left) {
+		t.Fatalf("first %+v, then %+v", first.Questions, r)
+	}
+	for _, g := range left {
+		if r.Asked[g.ID] != r.Questions[0].ID {
+			t.Errorf("gap %s leads to %q", g.ID, r.Asked[g.ID])
+		}
+	}
+	if r = Reconcile(DefaultReconcile(), said, nil, left[1:], noon); len(r.Questions) != 0 {
+		t.Errorf("two gaps ask %+v", r.Questions)
+	}
+}
+
 func TestResolveRefuses(t *testing.T) {
 	said := told("m1", Preference, minutes(10, 10))
 	q := Question{ID: "q", Tenant: "acme", User: "mia", Memory: "m1"}

@@ -178,8 +178,8 @@ func containsAny(text string, words ...string) bool {
 // Traditional characters of the words that are looked for, and the simplified ones in
 // the same order. Each has three bytes, so that every byte stays where it is.
 const (
-	traditional = "議薦應該當務須優選換價漲縮長減試慮參請將調為場說過個會對開講時點歡習慣記從現後鐘許準絕總終無論庫節語聽觀眾絲顧買運營話嗎麼這萬億兩還沒於別讓給們覺認規則條讀寫報單鏈號幾樣實際據設標隨變動傳統續結顯態處預測簡詳細間貨發確"
-	simple      = "议荐应该当务须优选换价涨缩长减试虑参请将调为场说过个会对开讲时点欢习惯记从现后钟许准绝总终无论库节语听观众丝顾买运营话吗么这万亿两还没于别让给们觉认规则条读写报单链号几样实际据设标随变动传统续结显态处预测简详细间货发确"
+	traditional = "議薦應該當務須優選換價漲縮長減試慮參請將調為場說過個會對開講時點歡習慣記從現後鐘許準絕總終無論庫節語聽觀眾絲顧買運營話嗎麼這萬億兩還沒於別讓給們覺認規則條讀寫報單鏈號幾樣實際據設標隨變動傳統續結顯態處預測簡詳細間貨發確適劃擇穩賣執壓"
+	simple      = "议荐应该当务须优选换价涨缩长减试虑参请将调为场说过个会对开讲时点欢习惯记从现后钟许准绝总终无论库节语听观众丝顾买运营话吗么这万亿两还没于别让给们觉认规则条读写报单链号几样实际据设标随变动传统续结显态处预测简详细间货发确适划择稳卖执压"
 )
 
 // simplified folds traditional characters.
