@@ -12,14 +12,14 @@ import (
 )
 
 // Bounds of one reconciliation: what a user of years has, and what one transaction
-// can read.
+// can read. Of more claims the newest count.
 const (
 	maxClaims = 4096
 	maxGaps   = 4096
 )
 
 const (
-	withClaims   = nodeColumns + ofOwner + " AND layer IN (1, 3) AND status = '" + string(memory.Active) + "' ORDER BY memory_id DESC LIMIT ?"
+	withClaims   = "SELECT memory_id FROM memory_claim" + ofOwner + " ORDER BY memory_id DESC LIMIT ?"
 	gapsOfOwner  = "SELECT detail FROM memory_gap" + ofOwner + " ORDER BY gap_id LIMIT ?"
 	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at, gap_id LIMIT ?"
 	gapThere     = "SELECT gap_id FROM memory_gap" + ofMemory + " AND occasion = ?"
@@ -55,21 +55,23 @@ func (k *Keeper) Reconcile(ctx context.Context, o Owner, set memory.ReconcileCon
 }
 
 func (t *tx) reconcile(ctx context.Context, o Owner, set memory.ReconcileConfig) (kept memory.Reconciliation, err error) {
-	of := map[memory.ID]stored{}
-	var declared, seen []memory.Node
-	err = each(ctx, t.on, withClaims, append(ownerArgs(o), maxClaims), func(rows *sql.Rows) error {
-		s, err := scanNode(rows)
-		switch {
-		case s.Claim == nil:
-		case s.Layer == memory.Declared:
-			declared, of[s.ID] = append(declared, s.Node), s
-		default:
-			seen = append(seen, s.Node)
-		}
-		return err
-	})
+	ids, err := texts[memory.ID](ctx, t.on, withClaims, append(ownerArgs(o), maxClaims)...)
 	if err != nil {
 		return kept, err
+	}
+	all, err := findAll(ctx, t.on, o, ids)
+	if err != nil {
+		return kept, err
+	}
+	of := map[memory.ID]stored{}
+	var declared, seen []memory.Node
+	for _, s := range all { // what does not count is left out by the rules
+		switch s.Layer {
+		case memory.Declared:
+			declared, of[s.ID] = append(declared, s.Node), s
+		case memory.Behaviour:
+			seen = append(seen, s.Node)
+		}
 	}
 	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOwner, append(ownerArgs(o), maxGaps)...)
 	if err != nil {
