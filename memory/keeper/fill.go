@@ -192,7 +192,7 @@ func (k *Keeper) fillAll(ctx context.Context, progress func(int), step func() er
 	for b := range batches {
 		err := b.err
 		if err == nil {
-			err = k.store.Put(ctx, b.entries)
+			err = k.put(ctx, b.entries)
 		}
 		if err == nil {
 			err = step()
