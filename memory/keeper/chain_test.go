@@ -75,12 +75,18 @@ func TestABrokenOffForgettingIsRepeated(t *testing.T) {
 	})
 }
 
-// Looking links up by their other end does not read all links of a user.
-func TestLinksAreLookedUpByBothEnds(t *testing.T) {
+// Links are looked up by both ends, claims by their matter, traces by their input: none
+// of it reads all rows of a user.
+func TestLookingUpReadsNotAllOfAUser(t *testing.T) {
 	k := sqliteRig(t).open()
 	list, args := inList([]memory.ID{"x"})
 	for query, args := range map[string][]any{
-		removeLinked:       {"shop", "ann", roleNext, "x"},
+		currentOf:     {"shop", "ann", "x", 1},
+		withClaims:    {"shop", "ann", 1, 1},
+		tracesOfInput: {"shop", "ann", "s", "i", 1},
+
+		linkedTo:           {"shop", "ann", roleNext, "x"},
+		removeLink:         {"shop", "ann", "x", roleNext, "y"},
 		cameBefore + list:  append(ownerArgs(ann), args...),
 		madeOfThese + list: append(ownerArgs(ann), args...),
 	} {

@@ -46,36 +46,46 @@ func (k *Keeper) PurgeSuperseded(ctx context.Context, olderThan time.Duration) (
 // purge removes one batch. What something points to is looked at once.
 func (t *tx) purge(ctx context.Context, before time.Time) (purged int, more bool, err error) {
 	all, err := keys(ctx, t.on, replacedBefore, micros(before), purgeBatch)
-	for _, one := range all {
-		if err != nil {
-			return purged, false, err
-		}
-		var other string
-		args := memoryArgs(one.owner, one.id)
-		kept := false
-		if kept, err = row(ctx, t.on, pointedTo, args, &other); err != nil {
-			continue
-		}
-		if kept {
-			_, err = exec(ctx, t.on, keepReplaced, args...)
-			continue
-		}
-		purged++
-		err = t.purgeOne(ctx, one)
+	if err != nil {
+		return 0, false, err
 	}
-	return purged, len(all) == purgeBatch, err
+	of := map[Owner][]memory.ID{}
+	for _, one := range all {
+		var other string
+		kept, err := row(ctx, t.on, pointedTo, memoryArgs(one.owner, one.id), &other)
+		if err == nil && kept {
+			_, err = exec(ctx, t.on, keepReplaced, memoryArgs(one.owner, one.id)...)
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		if !kept {
+			of[one.owner] = append(of[one.owner], one.id)
+		}
+	}
+	for o, ids := range of {
+		if err := t.removeLines(ctx, o, ids); err != nil {
+			return 0, false, err
+		}
+		for _, id := range ids {
+			if err := t.purgeOne(ctx, o, id); err != nil {
+				return 0, false, err
+			}
+		}
+		purged += len(ids)
+	}
+	return purged, len(all) == purgeBatch, nil
 }
 
 // purgeOne removes one memory. What it superseded is linked to what superseded it, so
 // that to forget this one still finds that.
-func (t *tx) purgeOne(ctx context.Context, one key) error {
-	o := one.owner
-	list, args := inList([]memory.ID{one.id})
+func (t *tx) purgeOne(ctx context.Context, o Owner, id memory.ID) error {
+	list, args := inList([]memory.ID{id})
 	before, err := texts[memory.ID](ctx, t.on, cameBefore+list, append(ownerArgs(o), args...)...)
 	if err != nil {
 		return err
 	}
-	next, err := texts[string](ctx, t.on, linksOf, append(memoryArgs(o, one.id), roleNext, longList)...)
+	next, err := texts[string](ctx, t.on, linksOf, append(memoryArgs(o, id), roleNext, longList)...)
 	for _, from := range before {
 		for _, to := range next {
 			if err == nil {
@@ -85,14 +95,11 @@ func (t *tx) purgeOne(ctx context.Context, one key) error {
 	}
 	for _, role := range []string{roleDerived, roleNext} { // of others to this one
 		if err == nil {
-			_, err = exec(ctx, t.on, removeLinked, append(ownerArgs(o), role, string(one.id))...)
+			err = t.removeLinked(ctx, o, role, string(id))
 		}
 	}
 	if err == nil {
-		err = t.removeLines(ctx, o, []memory.ID{one.id})
-	}
-	if err == nil {
-		err = t.removeRows(ctx, o, one.id)
+		err = t.removeRows(ctx, o, id)
 	}
 	return err
 }
