@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -92,30 +91,6 @@ func TestWhatALateReplicaPutsInOfAForgottenMemoryIsTakenOut(t *testing.T) {
 		}
 		if got := finds(t, store, ann, "secret"); len(got) != 0 {
 			t.Errorf("the index finds %v, which was forgotten", got)
-		}
-	})
-}
-
-// Lines that are removed between a look at the head and their reading are missed by
-// nobody.
-func TestATrimDuringACatchUpIsSeen(t *testing.T) {
-	onBoth(t, func(t *testing.T, r rig) {
-		now := newClock()
-		k := r.open(withClock(now), func(c *Config) { c.Poll = time.Hour })
-		k.follow.applying.Lock()
-		defer k.follow.applying.Unlock()
-		from, _ := k.follow.progress()
-		k.testOnlyRemember(t, ann, said("common one"))
-		h, err := readHead(t.Context(), r.db.Reads, "")
-		must(t, err)
-		now.move(2 * time.Hour)
-		must(t, k.Trim(t.Context(), time.Hour))
-		err = k.applyLines(t.Context(), from, h, func(int64) error {
-			t.Error("it passes for followed")
-			return nil
-		})
-		if !errors.Is(err, errTrimmed) {
-			t.Errorf("got %v", err)
 		}
 	})
 }

@@ -47,6 +47,14 @@ func (f *follower) reached(done int64) {
 	f.done, f.filled = done, true
 }
 
+// emptied is said before an index is filled anew: until that is done, whatever was
+// reached does not count.
+func (f *follower) emptied() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.done, f.filled = 0, false
+}
+
 func (f *follower) tried(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -279,13 +287,19 @@ func (k *Keeper) lastFailure() error {
 	return k.follow.failed
 }
 
-// indexed gives the line up to which the index is.
+// indexed gives the line up to which the index is, or -1 while it is not complete.
 func (k *Keeper) indexed(ctx context.Context) (int64, error) {
 	if !k.shared {
-		done, _ := k.follow.progress()
+		done, filled := k.follow.progress()
+		if !filled {
+			done = -1
+		}
 		return done, nil
 	}
 	d, err := k.readDuty(ctx, k.db.Reads, dutyIndex)
+	if err == nil && d.version == "" { // it is being filled
+		d.done = -1
+	}
 	return d.done, err
 }
 

@@ -28,6 +28,7 @@ const (
 	gapsOfOwner  = "SELECT detail FROM memory_gap" + ofOwner + " ORDER BY gap_id LIMIT ?"
 	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at, gap_id LIMIT ?"
 	gapThere     = "SELECT gap_id FROM memory_gap" + ofMemory + " AND occasion = ?"
+	gapNamed     = "SELECT gap_id FROM memory_gap" + ofOwner + " AND gap_id = ?"
 	makeGap      = "INSERT INTO memory_gap (tenant_id, user_id, memory_id, gap_id, occasion, seen_at, question_id, closed, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	changeGap    = "UPDATE memory_gap SET question_id = ?, closed = ?, detail = ? WHERE tenant_id = ? AND user_id = ? AND gap_id = ?"
 	ofQuestion   = ofOwner + " AND question_id = ?"
@@ -205,8 +206,10 @@ func (t *tx) addGap(ctx context.Context, g memory.Gap) (added bool, err error) {
 	args := memoryArgs(o, g.Memory)
 	occasion := cmp.Or(string(g.Session), g.ID)
 	var there string
-	if found, err := row(ctx, t.on, gapThere, append(args, occasion), &there); err != nil || found {
-		return false, err
+	for query, args := range map[string][]any{gapThere: append(args, occasion), gapNamed: append(ownerArgs(o), g.ID)} {
+		if found, err := row(ctx, t.on, query, args, &there); err != nil || found {
+			return false, err
+		}
 	}
 	detail, err := json.Marshal(g)
 	if err != nil {
@@ -231,11 +234,15 @@ func (t *tx) saveGap(ctx context.Context, g memory.Gap) error {
 	return err
 }
 
-// addQuestion keeps a question, unless its memory has one that waits.
+// addQuestion keeps a question, unless its memory has one that waits, or had this one.
 func (t *tx) addQuestion(ctx context.Context, q memory.Question) (added bool, err error) {
-	args := memoryArgs(Owner{q.Tenant, q.User}, q.Memory)
+	o := Owner{q.Tenant, q.User}
+	args := memoryArgs(o, q.Memory)
 	var there string
 	if found, err := row(ctx, t.on, openOf, args, &there); err != nil || found {
+		return false, err
+	}
+	if same, err := documents[memory.Question](ctx, t.on, questionOf, append(ownerArgs(o), q.ID)...); err != nil || len(same) > 0 {
 		return false, err
 	}
 	detail, err := json.Marshal(q)
