@@ -34,6 +34,14 @@ func usurp(t testing.TB, r rig, name string) {
 	}))
 }
 
+// wait waits until a context ends, but not for ever.
+func wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(10 * time.Second):
+	}
+}
+
 func TestALongFillKeepsItsDuty(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		const duty = 800 * time.Millisecond
@@ -62,7 +70,7 @@ func TestOpenGoesOnWhereAnotherReplicaTookTheIndexOver(t *testing.T) {
 		store := &held{counting: counting{Store: index.New()}}
 		store.before = func(ctx context.Context) {
 			usurp(t, r, dutyIndex)
-			<-ctx.Done() // the loss is seen while the Put goes on
+			wait(ctx) // the loss is seen while the Put goes on
 		}
 		k := r.open(func(c *Config) { c.Store, c.Shared, c.dutyTime = store, true, 200*time.Millisecond })
 		wantCode(t, k.Rebuild(t.Context(), nil), abi.StoreConflict)
@@ -79,7 +87,7 @@ func TestWhatALateReplicaPutsInOfAForgottenMemoryIsTakenOut(t *testing.T) {
 		writer := r.again().open(func(c *Config) { c.Store = nil })
 		store.before = func(ctx context.Context) {
 			usurp(t, r, dutyIndex)
-			<-ctx.Done()
+			wait(ctx)
 			_, err := writer.Forget(context.Background(), ann, Wish{IDs: []memory.ID{id}})
 			must(t, err)
 			must(t, store.Delete(context.Background(), ann.Tenant, []memory.ID{id})) // by who has the duty now
