@@ -123,7 +123,7 @@ func TestWhatWasArchivedLongAgoIsPurgedAndNothingElse(t *testing.T) {
 		}
 		k.testOnlySync(t)
 		all := memory.Filter{Tenant: ann.Tenant, Statuses: []memory.Status{memory.Archived}}
-		if hits, err := k.Recall(t.Context(), Query{Filter: all, Text: "archived"}); err != nil || len(hits) != 1 || hits[0].Node.ID != ids[1] {
+		if hits, err := k.Recall(t.Context(), Query{Filter: all, AllUsers: true, Text: "archived"}); err != nil || len(hits) != 1 || hits[0].Node.ID != ids[1] {
 			t.Errorf("the archive has %+v, %v", hits, err)
 		}
 		if again, err := k.Purge(t.Context(), ann, 24*time.Hour); err != nil || len(again) != 0 {

@@ -5,13 +5,15 @@
 //
 // The truth is the database; a memory.Store is derived, and may be lost at any time.
 // What memories mean to each other is memory's, which is pure: the keeper reads what
-// its rules need, and writes what they say, in one transaction.
+// its rules need, and writes what they say, in one transaction. What takes long to
+// compare or to count is done outside of it, and looked at again inside.
 //
 // # Life of a memory
 //
 //  1. Remember looks, under the lock that all changes take, for a memory that says
 //     the same of the same (same.go). That one is verified, once for each source; else
-//     a new one is written, with where it comes from, and a line of the outbox.
+//     a new one is written, with where it comes from, and a line of the outbox. A fact
+//     or a habit that Renew keeps takes the place of the one before (renew.go).
 //  2. The followers of all replicas see the line, and put the memory into their
 //     indexes. An embedder, where there is one, gives its vector later; that is
 //     another line.
@@ -19,7 +21,8 @@
 //     truth. That they were recalled is counted some seconds later.
 //  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
 //     leaves an event of its life. Tidy archives what is worth little. Restore takes
-//     it all back, until Purge removes what was archived long ago.
+//     it all back, until Purge removes what was archived long ago, and
+//     PurgeSuperseded the facts and habits that newer ones took the place of.
 //  5. Forget removes it, with what was made of it, from every table, index and file.
 //     A receipt stays, which has no text.
 //
@@ -44,15 +47,20 @@
 //     not completed, or if it is behind the outbox.
 //  2. It notes the head's number, empties the index, and reads all memories in the
 //     order of their writing; terms are made on all cores meanwhile.
-//  3. It follows from the number that was noted.
+//  3. It follows from the number that was noted. Who fills or follows a shared one has
+//     its duty, and renews that all the while; who lost it stops, and takes out what
+//     was forgotten while its last Put was under way.
 //
 // # Life of a request to forget
 //
 //  1. The memories are found: by id, by entity, or all. What was made of them and what
-//     they superseded comes with them.
+//     they superseded comes with them, the farthest first, so that a repetition finds
+//     what a crash left.
 //  2. In one transaction for each batch: rows, vectors, events, bands, links, gaps and
-//     questions go, traces that quote them lose their words, lines of the outbox go
-//     but for one, and a receipt is written.
+//     questions go, traces that point to them, or quote the input that they came from,
+//     lose their words, lines of the outbox go
+//     but for one, and a receipt is written. The receipt of a whole forgetting tells
+//     readers of a log what not to learn again (ForgottenUntil).
 //  3. Every index drops them. No recall gives them from the commit on, since it reads
 //     the truth.
 //  4. The database's files are scrubbed. If that fails it is tried again until it is done.

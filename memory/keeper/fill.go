@@ -200,7 +200,7 @@ func (k *Keeper) fillAll(ctx context.Context, progress func(int), step func() er
 			return b.err
 		}
 		for some := range slices.Chunk(b.entries, most) {
-			if err := errors.Join(k.store.Put(ctx, some), step()); err != nil {
+			if err := errors.Join(k.put(ctx, some), step()); err != nil {
 				return err
 			}
 			if total += len(some); progress != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -104,19 +105,25 @@ func (k *Keeper) apply(ctx context.Context) error {
 	case done == h.last:
 		return nil
 	}
-	return k.applyLines(ctx, done, h, func(done int64) error {
+	err = k.applyLines(ctx, done, h, func(done int64) error {
 		k.follow.reached(done)
 		return nil
 	})
+	if errors.Is(err, errTrimmed) {
+		return k.fill(ctx, nil)
+	}
+	return err
 }
 
 const linesAfter = "SELECT line_no, tenant_id, user_id, memory_id FROM memory_outbox WHERE line_no > ? ORDER BY line_no LIMIT ?"
 
 // applyLines applies what is after a line, and tells after each batch how far it is.
 // The numbers of lines are seen in their order (see tx), so that none is missed: when
-// there are no more, all numbers up to the head that was read before are done.
+// there are no more, all numbers up to the head that was read before are done. Lines
+// that were removed before they were read are errTrimmed.
 func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached func(done int64) error) error {
-	for from := done; ; {
+	for {
+		from := done
 		var touched []key
 		err := each(ctx, k.db.Reads, linesAfter, []any{done, linesBatch}, func(rows *sql.Rows) error {
 			var one key
@@ -125,6 +132,9 @@ func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached fun
 			return err
 		})
 		if err == nil {
+			err = k.notTrimmed(ctx, from)
+		}
+		if err == nil {
 			err = k.reindex(ctx, touched)
 		}
 		more := len(touched) == linesBatch
@@ -132,24 +142,19 @@ func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached fun
 			done = max(done, h.last)
 		}
 		if err == nil {
-			err = k.untrimmed(ctx, from)
-		}
-		if err == nil {
 			err = reached(done)
 		}
 		if err != nil || !more {
 			return err
 		}
-		from = done
 	}
 }
 
-// errTrimmed has the follower look again, and fill its index anew.
-var errTrimmed = errors.New("lines of the outbox were removed before the index had seen them")
+// errTrimmed tells that an index cannot follow any more, and is to be filled anew.
+var errTrimmed = errors.New("lines of the outbox were removed before they were read")
 
-// untrimmed makes sure that no lines after one that was seen were removed before the
-// next ones were read.
-func (k *Keeper) untrimmed(ctx context.Context, from int64) error {
+// notTrimmed tells whether all lines after one were still there a moment ago.
+func (k *Keeper) notTrimmed(ctx context.Context, from int64) error {
 	h, err := readHead(ctx, k.db.Reads, "")
 	if err == nil && h.trimmed > from {
 		err = errTrimmed
@@ -183,10 +188,54 @@ func (k *Keeper) reindex(ctx context.Context, touched []key) error {
 			}
 		}
 	}
-	if len(put) == 0 {
+	return k.put(ctx, put)
+}
+
+// put puts entries into the index. Of an index that all replicas share, it then takes
+// out what was forgotten meanwhile: where this keeper has lost the duty by now, another
+// one may have taken it out before this Put came through.
+func (k *Keeper) put(ctx context.Context, entries []memory.Entry) error {
+	if len(entries) == 0 {
 		return nil
 	}
-	return k.store.Put(ctx, put)
+	err := k.store.Put(ctx, entries)
+	if !k.shared {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime) // also after a Put of which nobody knows
+	defer cancel()
+	return errors.Join(err, k.takeOutForgotten(ctx, entries))
+}
+
+const idsThere = "SELECT memory_id FROM memory_node" + ofOwner + " AND memory_id IN "
+
+func (k *Keeper) takeOutForgotten(ctx context.Context, entries []memory.Entry) error {
+	of := map[Owner]map[memory.ID]bool{}
+	for _, e := range entries {
+		o := Owner{e.Tenant, e.User}
+		if of[o] == nil {
+			of[o] = map[memory.ID]bool{}
+		}
+		of[o][e.ID] = true
+	}
+	for o, ids := range of {
+		for some := range slices.Chunk(keysOf(ids), longList) {
+			list, args := inList(some)
+			there, err := texts[memory.ID](ctx, k.db.Reads, idsThere+list, append(ownerArgs(o), args...)...)
+			if err != nil {
+				return err
+			}
+			for _, id := range there {
+				delete(ids, id)
+			}
+		}
+		if len(ids) > 0 {
+			if err := k.store.Delete(ctx, o.Tenant, keysOf(ids)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func keysOf(set map[memory.ID]bool) []memory.ID {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"maps"
 	"time"
 	"unicode/utf8"
 
@@ -15,44 +16,46 @@ import (
 // Bounds of traces.
 const (
 	MaxTraceSources = 64
-	MaxTraces       = 100_000 // of one user that a replay reads: years of decisions
+	MaxTraces       = 100_000 // of one user, attributed, that a replay reads: years of decisions
 	tracesPage      = 256
 )
 
 const (
-	ofTrace      = ofOwner + " AND trace_id = ?"
-	traceOf      = "SELECT detail FROM memory_trace" + ofTrace
-	tracesAfter  = "SELECT detail FROM memory_trace" + ofOwner + " AND trace_id > ? ORDER BY trace_id LIMIT ?"
-	makeTrace    = "INSERT INTO memory_trace (tenant_id, user_id, trace_id, domain, attributed_at, detail) VALUES (?, ?, ?, ?, ?, ?)"
-	changeTrace  = "UPDATE memory_trace SET attributed_at = ?, detail = ?" + ofTrace
-	trustOf      = "SELECT score, moved_at FROM memory_trust" + ofOwner + " AND domain = ?"
-	trustsOf     = "SELECT domain, score FROM memory_trust" + ofOwner
-	makeTrust    = "INSERT INTO memory_trust (tenant_id, user_id, domain, score, moved_at) VALUES (?, ?, ?, ?, ?)"
-	changeTrust  = "UPDATE memory_trust SET score = ?, moved_at = ?" + ofOwner + " AND domain = ?"
-	removeTrusts = "DELETE FROM memory_trust" + ofOwner
+	ofTrace       = ofOwner + " AND trace_id = ?"
+	traceOf       = "SELECT detail FROM memory_trace" + ofTrace
+	tracesAfter   = "SELECT detail FROM memory_trace" + ofOwner + " AND trace_id > ? ORDER BY trace_id LIMIT ?"
+	outcomesAfter = "SELECT outcome FROM memory_trace" + ofOwner + " AND trace_id > ? AND attributed_at > 0 ORDER BY trace_id LIMIT ?"
+	makeTrace     = "INSERT INTO memory_trace (attributed_at, session_id, input_id, outcome, detail, tenant_id, user_id, trace_id, domain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	changeTrace   = "UPDATE memory_trace SET attributed_at = ?, session_id = ?, input_id = ?, outcome = ?, detail = ?" + ofTrace
+	trustOf       = "SELECT score, moved_at FROM memory_trust" + ofOwner + " AND domain = ?"
+	trustsOf      = "SELECT domain, score, moved_at FROM memory_trust" + ofOwner
+	makeTrust     = "INSERT INTO memory_trust (tenant_id, user_id, domain, score, moved_at) VALUES (?, ?, ?, ?, ?)"
+	changeTrust   = "UPDATE memory_trust SET score = ?, moved_at = ?" + ofOwner + " AND domain = ?"
+	removeTrusts  = "DELETE FROM memory_trust" + ofOwner
 )
 
 // Show keeps a decision point when it is shown: of the trace the owner, the domain,
-// the point, the question, the output and its sources count. It gives the trace with
-// its id, the time, and the trust at that moment.
+// the point, the question with its session and input, the output and its sources count.
+// It gives the trace with its id, the time, and the trust at that moment.
 func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, error) {
 	const op = "keeper.Show"
 	o := Owner{shown.Tenant, shown.User}
 	if err := checkTrace(o, shown); err != nil {
 		return memory.Trace{}, fail(op, err)
 	}
-	trace := memory.Trace{ID: string(newID()), Tenant: o.Tenant, User: o.User, Domain: shown.Domain, Point: shown.Point, Question: shown.Question, Output: shown.Output, Sources: shown.Sources}
+	trace := memory.Trace{ID: string(newID()), Tenant: o.Tenant, User: o.User, Domain: shown.Domain, Point: shown.Point, Question: shown.Question, Output: shown.Output, Sources: shown.Sources,
+		Session: shown.Session, Input: shown.Input}
 	err := k.change(ctx, func(ctx context.Context, t *tx) error {
 		score, _, err := k.trust(ctx, t.on, o, trace.Domain)
 		if err != nil {
 			return err
 		}
 		trace.Shown, trace.TrustAtMoment = t.at, score
-		detail, err := json.Marshal(trace)
+		columns, err := traceColumns(trace)
 		if err != nil {
 			return err
 		}
-		if _, err = exec(ctx, t.on, makeTrace, string(o.Tenant), string(o.User), trace.ID, trace.Domain, 0, detail); err != nil {
+		if _, err = exec(ctx, t.on, makeTrace, append(columns, string(o.Tenant), string(o.User), trace.ID, trace.Domain)...); err != nil {
 			return err
 		}
 		for _, id := range trace.Sources {
@@ -68,6 +71,31 @@ func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, er
 	return trace, nil
 }
 
+// traceColumns gives what changes of a trace's row, in the order of its statements.
+func traceColumns(trace memory.Trace) ([]any, error) {
+	detail, err := json.Marshal(trace)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := json.Marshal(wordless(trace))
+	return []any{micros(trace.Attributed), string(trace.Session), string(trace.Input), outcome, detail}, err
+}
+
+// wordless takes the words out of a trace, with what leads to them.
+func wordless(trace memory.Trace) memory.Trace {
+	trace.Point, trace.Question, trace.Output, trace.Alternative, trace.Sources = "", "", "", "", nil
+	trace.Session, trace.Input = "", ""
+	return trace
+}
+
+func (t *tx) saveTrace(ctx context.Context, trace memory.Trace) error {
+	columns, err := traceColumns(trace)
+	if err == nil {
+		_, err = exec(ctx, t.on, changeTrace, append(columns, string(trace.Tenant), string(trace.User), trace.ID)...)
+	}
+	return err
+}
+
 func checkTrace(o Owner, t memory.Trace) error {
 	if err := o.check(); err != nil {
 		return err
@@ -79,6 +107,11 @@ func checkTrace(o Owner, t memory.Trace) error {
 		return badValue("a part of a trace is longer than %d bytes", memory.MaxTextBytes)
 	case len(t.Sources) > MaxTraceSources:
 		return badValue("a trace points to %d memories; at most %d are kept", len(t.Sources), MaxTraceSources)
+	}
+	for _, id := range []string{string(t.Session), string(t.Input)} {
+		if len(id) > host.MaxIDBytes || !utf8.ValidString(id) {
+			return badValue("the session or the input of a trace has %d bytes; give at most %d of UTF-8", len(id), host.MaxIDBytes)
+		}
 	}
 	for _, id := range t.Sources {
 		if id == "" || len(id) > host.MaxIDBytes {
@@ -167,11 +200,7 @@ func (k *Keeper) changeTrace(ctx context.Context, op string, o Owner, id string,
 		if err != nil || !changed {
 			return err
 		}
-		detail, err := json.Marshal(trace)
-		if err == nil {
-			_, err = exec(ctx, t.on, changeTrace, append([]any{micros(trace.Attributed), detail}, append(ownerArgs(o), id)...)...)
-		}
-		return err
+		return t.saveTrace(ctx, trace)
 	})
 	if err != nil {
 		return memory.Trace{}, fail(op, err)
@@ -197,14 +226,11 @@ func (k *Keeper) trust(ctx context.Context, on host.Statements, o Owner, domain 
 
 // Trusts gives the trust of an owner in every domain that has an attributed trace.
 func (k *Keeper) Trusts(ctx context.Context, o Owner) (map[string]float64, error) {
+	all, err := trustsBy(ctx, k.db.Reads, o)
 	scores := map[string]float64{}
-	err := each(ctx, k.db.Reads, trustsOf, ownerArgs(o), func(rows *sql.Rows) error {
-		var domain string
-		var score float64
-		err := rows.Scan(&domain, &score)
-		scores[domain] = score
-		return err
-	})
+	for domain, one := range all {
+		scores[domain] = one.score
+	}
 	return scores, fail("keeper.Trusts", err)
 }
 
@@ -216,24 +242,52 @@ func (k *Keeper) Traces(ctx context.Context, o Owner, after string) ([]memory.Tr
 }
 
 // ReplayTrust rebuilds an owner's trust from the traces alone, by memory.Replay, and
-// puts it in the place of the scores that were kept. It gives what it found.
+// puts it in the place of the scores that were kept. It gives what it found. It fails,
+// and changes nothing, with BadValue where there are more than MaxTraces that were
+// attributed, and with StoreConflict where one is attributed meanwhile.
 func (k *Keeper) ReplayTrust(ctx context.Context, o Owner) (memory.Replayed, error) {
 	const op = "keeper.ReplayTrust"
 	if err := o.check(); err != nil {
 		return memory.Replayed{}, fail(op, err)
 	}
-	var r memory.Replayed
-	err := k.change(ctx, func(ctx context.Context, t *tx) error {
-		traces, err := documents[memory.Trace](ctx, t.on, tracesAfter, append(ownerArgs(o), "", MaxTraces)...)
+	r, err := k.replayTrust(ctx, o, MaxTraces)
+	if err != nil {
+		return memory.Replayed{}, fail(op, err)
+	}
+	return r, nil
+}
+
+// A trust is a score and when it moved last.
+type trust struct {
+	score float64
+	moved int64
+}
+
+// replayTrust reads the traces outside of a transaction, and puts in what they say
+// unless a score has moved meanwhile.
+func (k *Keeper) replayTrust(ctx context.Context, o Owner, limit int) (r memory.Replayed, err error) {
+	before, err := trustsBy(ctx, k.db.Reads, o)
+	if err != nil {
+		return r, err
+	}
+	traces, err := k.outcomes(ctx, o, limit)
+	if err != nil {
+		return r, err
+	}
+	r = memory.Replay(k.initialTrust, traces)
+	last := map[string]time.Time{}
+	for _, trace := range traces {
+		if trace.Attributed.After(last[trace.Domain]) {
+			last[trace.Domain] = trace.Attributed
+		}
+	}
+	return r, k.change(ctx, func(ctx context.Context, t *tx) error {
+		now, err := trustsBy(ctx, t.on, o)
 		if err != nil {
 			return err
 		}
-		r = memory.Replay(k.initialTrust, traces)
-		last := map[string]time.Time{}
-		for _, trace := range traces {
-			if trace.Attributed.After(last[trace.Domain]) {
-				last[trace.Domain] = trace.Attributed
-			}
+		if !maps.Equal(now, before) {
+			return abi.NewProblem(abi.StoreConflict, "the user's trust moved while the traces were read").WithHint("try again")
 		}
 		if _, err = exec(ctx, t.on, removeTrusts, ownerArgs(o)...); err != nil {
 			return err
@@ -245,8 +299,34 @@ func (k *Keeper) ReplayTrust(ctx context.Context, o Owner) (memory.Replayed, err
 		}
 		return nil
 	})
-	if err != nil {
-		return memory.Replayed{}, fail(op, err)
+}
+
+// outcomes gives the attributed traces of an owner, without their words, and fails
+// where there are more than a limit: a score of some of them would be wrong.
+func (k *Keeper) outcomes(ctx context.Context, o Owner, limit int) (all []memory.Trace, err error) {
+	for after, more := "", true; more; {
+		page, err := documents[memory.Trace](ctx, k.db.Reads, outcomesAfter, append(ownerArgs(o), after, tracesPage)...)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); len(all) > limit {
+			return nil, badValue("the user has more than %d attributed traces, too many for a replay; the scores are as they were", limit)
+		}
+		if more = len(page) == tracesPage; more {
+			after = page[len(page)-1].ID
+		}
 	}
-	return r, nil
+	return all, nil
+}
+
+func trustsBy(ctx context.Context, on host.Statements, o Owner) (map[string]trust, error) {
+	all := map[string]trust{}
+	err := each(ctx, on, trustsOf, ownerArgs(o), func(rows *sql.Rows) error {
+		var domain string
+		var one trust
+		err := rows.Scan(&domain, &one.score, &one.moved)
+		all[domain] = one
+		return err
+	})
+	return all, err
 }

@@ -81,6 +81,10 @@ func collect(ids []uint32, weigh func(id uint32, count int) float32) Vector {
 	return slices.Clip(vector)
 }
 
+// Fold gives a text in the one form of its letters that terms are made of: lower case,
+// simplified, of usual width and without accents. Nothing else of it changes.
+func Fold(text string) string { return strings.Map(fold, text) }
+
 // Find gives the weight of a term, 0 where the vector lacks it.
 func (v Vector) Find(id uint32) float32 {
 	at, ok := slices.BinarySearchFunc(v, id, func(t Term, id uint32) int { return cmp.Compare(t.ID, id) })
