@@ -73,6 +73,31 @@ func TestAJobArchivesNeitherConstraintsNorPinnedMemories(t *testing.T) {
 	})
 }
 
+func TestTheJobArchivesWhatIsWorthLittleAndSaysWhy(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock()
+		k := r.open(withClock(now))
+		price, rule, pinned := said("price is 99"), said("never promise a cure"), said("price is 89 on mondays")
+		price.Freshness, rule.Freshness, pinned.Freshness = memory.Fast, memory.Fast, memory.Fast
+		rule.Kind = memory.Constraint
+		ids := k.testOnlyRemember(t, ann, price, rule, pinned, said("likes tea"))
+		must(t, k.Pin(t.Context(), ann, ids[2], true))
+		now.move(90 * 24 * time.Hour)
+		faded, err := k.Tidy(t.Context(), ann, memory.DefaultForget(), "en")
+		if err != nil || len(faded) != 1 || faded[0].ID != ids[0] || faded[0].Fate.Reason != memory.FateAge || faded[0].Fate.Why == "" {
+			t.Fatalf("%+v, %v", faded, err)
+		}
+		if again, err := k.Tidy(t.Context(), ann, memory.DefaultForget(), "en"); err != nil || len(again) != 0 {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		life, err := k.Why(t.Context(), ann, ids[0], memory.DefaultForget(), "en")
+		must(t, err)
+		if last := life.Events[len(life.Events)-1]; last.What != Archived || last.Cause != memory.FateAge {
+			t.Errorf("the last event is %+v", last)
+		}
+	})
+}
+
 func TestASupersededMemoryLeavesNothingToAsk(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		for name, change := range map[string]func(k *Keeper, o Owner, id memory.ID) error{
@@ -107,6 +132,7 @@ func TestChangesOfWhatIsNotThereOrTooMuchAreRefused(t *testing.T) {
 	wantCode(t, k.Believe(t.Context(), ann, id, 1.5, 0, time.Time{}), abi.BadValue)
 	_, err := k.Archive(t.Context(), ann, make([]memory.ID, MaxChange+1), "")
 	wantCode(t, err, abi.BadValue)
+	wantCode(t, k.Falsify(t.Context(), ann, id, strings.Repeat("x", host.MaxIDBytes+1)), abi.BadValue)
 	wantCode(t, k.Adopt(t.Context(), ann, make([]memory.ID, MaxChange+1)), abi.BadValue)
 	_, err = k.Supersede(t.Context(), ann, id, memory.Node{})
 	wantCode(t, err, abi.BadValue)
