@@ -173,7 +173,7 @@ func (set HabitConfig) habit(lives [][]Event, now time.Time) (Node, bool) {
 	newest := lives[len(lives)-1]
 	last := newest[len(newest)-1]
 	n := Node{Tenant: last.Tenant, User: last.User, Text: cutText(text, MaxTextBytes-4), Layer: Behaviour, Kind: Habit, Entity: last.Entity, Domain: last.Domain,
-		Scene: last.Scene, Claim: &claim, Source: Source{Session: last.Session, Live: last.Live}, Freshness: set.Freshness, Status: Active}
+		Scene: last.Scene, Claim: &claim, Source: Source{Session: last.Session, Live: last.Live}, Lives: len(lives), Freshness: set.Freshness, Status: Active}
 	for _, prefix := range set.Profiles {
 		if nearTopic(prefix, claim.Topic) && len(claim.Topic) >= len(prefix) {
 			n.Kind = Profile
@@ -293,8 +293,9 @@ func Median(numbers []float64) float64 {
 
 // Renews reports whether a newer habit or fact (L2, L3) is about the same matter as
 // an older one, and takes its place: the window has moved, or the tool was asked again.
+// A habit of one live and one of several are two things: the one tells of that live.
 func Renews(older, newer Node) bool {
 	return older.Layer == newer.Layer && (newer.Layer == Fact || newer.Layer == Behaviour) && older.Tenant == newer.Tenant && older.User == newer.User &&
-		older.Entity == newer.Entity && older.Scene == newer.Scene && older.Claim != nil && newer.Claim != nil &&
+		older.Entity == newer.Entity && older.Scene == newer.Scene && (older.Lives == 1) == (newer.Lives == 1) && older.Claim != nil && newer.Claim != nil &&
 		sameTopic(older.Claim.Topic, newer.Claim.Topic) && !newer.At.Before(older.At)
 }

@@ -122,6 +122,7 @@ type Node struct {
 	Adopts   int       `json:"adopts,omitempty"` // times that a hit was used
 	LastUsed time.Time `json:"last_used,omitzero"`
 	Pinned   bool      `json:"pinned,omitempty"`   // never forgotten by a job
+	Lives    int       `json:"lives,omitempty"`    // of a habit: how many lives bear it out; one of a single live stands beside one of several
 	Priority int       `json:"priority,omitempty"` // between two L1 that contradict each other; the higher wins, then the later
 
 	Status       Status `json:"status"`
@@ -164,13 +165,15 @@ type Trace struct {
 	User   host.UserID   `json:"user"`
 	Domain string        `json:"domain"`
 
-	// When shown.
-	Point         string    `json:"decision_point"`
-	Question      string    `json:"question"`
-	Output        string    `json:"agent_output"`
-	Sources       []ID      `json:"sources,omitempty"` // what the output points to
-	TrustAtMoment float64   `json:"trust_at_moment"`
-	Shown         time.Time `json:"shown"`
+	// When shown. The session and the input are what Question quotes.
+	Session       host.SessionID `json:"session,omitempty"`
+	Input         host.InputID   `json:"input,omitempty"`
+	Point         string         `json:"decision_point"`
+	Question      string         `json:"question"`
+	Output        string         `json:"agent_output"`
+	Sources       []ID           `json:"sources,omitempty"` // what the output points to
+	TrustAtMoment float64        `json:"trust_at_moment"`
+	Shown         time.Time      `json:"shown"`
 
 	// When the user acted.
 	Action      Decision  `json:"anchor_action,omitempty"`

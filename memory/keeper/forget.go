@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -13,9 +14,9 @@ import (
 
 // Bounds of forgetting.
 const (
-	MaxForget   = 256  // ids of one request
-	forgetBatch = 64   // memories that one transaction removes; what was made of them comes on top
-	maxMade     = 4096 // memories that were made of those, or came before them
+	MaxForget   = 256     // ids of one request
+	forgetBatch = 64      // memories that one transaction removes; what was made of them meanwhile comes on top
+	maxMade     = 250_000 // memories that were made of those, or came before them: a price that was asked for every minute of half a year
 )
 
 // A Wish says what an owner wants forgotten: one of the three.
@@ -31,8 +32,9 @@ type Receipt struct {
 	ID     string      `json:"id"`
 	Owner  Owner       `json:"owner"`
 	At     time.Time   `json:"at"`
-	IDs    []memory.ID `json:"ids"`    // sorted
-	Digest string      `json:"digest"` // SHA-256 of the ids, joined by line ends
+	IDs    []memory.ID `json:"ids"`             // sorted
+	Digest string      `json:"digest"`          // SHA-256 of the ids, joined by line ends
+	Whole  bool        `json:"whole,omitempty"` // everything of the owner up to then is forgotten
 }
 
 // A Forgotten is what Forget did.
@@ -66,19 +68,17 @@ func (k *Keeper) Forget(ctx context.Context, o Owner, wish Wish) (Forgotten, err
 		return Forgotten{}, fail(op, err)
 	}
 	var f Forgotten
-	for rest, more := wish.IDs, true; more; {
-		some := rest[:min(len(rest), forgetBatch)]
-		rest = rest[len(some):]
-		n, err := k.forgetSome(ctx, o, wish, some, &f)
-		if err != nil {
-			return f, fail(op, err)
-		}
-		more = len(rest) > 0 || wish.IDs == nil && n > 0
+	var err error
+	switch {
+	case wish.All:
+		err = k.forgetOwner(ctx, o, &f)
+	case wish.Entity != "":
+		err = k.forgetEntity(ctx, o, wish.Entity, &f)
+	default:
+		err = k.forgetThese(ctx, o, wish.IDs, &f)
 	}
-	if wish.All {
-		if err := k.forgetOwner(ctx, o); err != nil {
-			return f, fail(op, err)
-		}
+	if err != nil {
+		return f, fail(op, err)
 	}
 	return f, fail(op, k.settleForgotten(ctx, &f))
 }
@@ -140,31 +140,108 @@ const (
 	idsOfOwner  = "SELECT memory_id FROM memory_node" + ofOwner + " ORDER BY memory_id LIMIT ?"
 )
 
-// forgetSome forgets one batch in one transaction, and gives how many were there.
-func (k *Keeper) forgetSome(ctx context.Context, o Owner, wish Wish, ids []memory.ID, f *Forgotten) (n int, err error) {
+func (k *Keeper) forgetEntity(ctx context.Context, o Owner, entity string, f *Forgotten) error {
+	for {
+		ids, err := texts[memory.ID](ctx, k.db.Reads, idsOfEntity, append(ownerArgs(o), entity, MaxForget)...)
+		if err == nil {
+			err = k.forgetThese(ctx, o, ids, f)
+		}
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+	}
+}
+
+// forgetThese forgets memories with what was made of them and what they superseded,
+// a batch in each transaction. The farthest go first: when it is broken off, what is
+// left still hangs together, and a repetition finds it.
+func (k *Keeper) forgetThese(ctx context.Context, o Owner, ids []memory.ID, f *Forgotten) error {
+	seen := map[memory.ID]bool{}
+	all, err := madeOf(ctx, k.db.Reads, o, ids, func(id memory.ID) bool { return seen[id] })
+	if err != nil {
+		return err
+	}
+	for _, id := range all {
+		seen[id] = true
+	}
+	for len(all) > 0 {
+		batch := all[max(0, len(all)-forgetBatch):]
+		all = all[:len(all)-len(batch)]
+		if err := k.forgetSome(ctx, o, batch, seen, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetSome forgets one batch in one transaction, with what was made of it since
+// all were looked for.
+func (k *Keeper) forgetSome(ctx context.Context, o Owner, batch []memory.ID, seen map[memory.ID]bool, f *Forgotten) error {
+	if err := k.silenceAll(ctx, o, batch); err != nil {
+		return err
+	}
 	var r Receipt
 	var sources []memory.Source
-	err = k.change(ctx, func(ctx context.Context, t *tx) (err error) {
-		switch {
-		case wish.All:
-			ids, err = texts[memory.ID](ctx, t.on, idsOfOwner, append(ownerArgs(o), forgetBatch)...)
-		case wish.Entity != "":
-			ids, err = texts[memory.ID](ctx, t.on, idsOfEntity, append(ownerArgs(o), wish.Entity, forgetBatch)...)
+	err := k.change(ctx, func(ctx context.Context, t *tx) error {
+		inBatch := map[memory.ID]bool{}
+		for _, id := range batch {
+			inBatch[id] = true
 		}
-		if err == nil {
-			r, sources, err = t.forget(ctx, o, ids)
+		ids, err := madeOf(ctx, t.on, o, batch, func(id memory.ID) bool { return seen[id] && !inBatch[id] })
+		if err != nil {
+			return err
 		}
-		return err
+		if r, sources, err = t.removeAll(ctx, o, ids); err != nil || len(r.IDs) == 0 {
+			return err
+		}
+		return t.leave(ctx, o, &r)
 	})
 	if err == nil && len(r.IDs) > 0 {
 		f.Receipts, f.Sources = append(f.Receipts, r), append(f.Sources, sources...)
 	}
-	return len(r.IDs), err
+	return err
 }
 
-// forget removes memories with what was made of them, and leaves a receipt.
-func (t *tx) forget(ctx context.Context, o Owner, ids []memory.ID) (r Receipt, sources []memory.Source, err error) {
-	all, err := t.withMade(ctx, o, ids)
+// forgetOwner forgets everything of an owner, also what is written meanwhile, and
+// leaves the receipt of a whole forgetting.
+func (k *Keeper) forgetOwner(ctx context.Context, o Owner, f *Forgotten) error {
+	for more := true; more; {
+		var r Receipt
+		var sources []memory.Source
+		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+			r, sources, err = t.forgetOwner(ctx, o)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		f.Receipts, f.Sources, more = append(f.Receipts, r), append(f.Sources, sources...), !r.Whole
+	}
+	return nil
+}
+
+// forgetOwner removes what is not of one memory, and some memories. Its receipt is
+// that of a whole forgetting where none is left.
+func (t *tx) forgetOwner(ctx context.Context, o Owner) (r Receipt, sources []memory.Source, err error) {
+	for _, table := range []string{"memory_trace", "memory_trust", "memory_gap", "memory_question", "memory_link"} {
+		if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofOwner, ownerArgs(o)...); err != nil {
+			return r, nil, err
+		}
+	}
+	ids, err := texts[memory.ID](ctx, t.on, idsOfOwner, append(ownerArgs(o), forgetBatch)...)
+	if err == nil {
+		r, sources, err = t.removeAll(ctx, o, ids)
+	}
+	if err != nil {
+		return r, nil, err
+	}
+	r.Whole = len(ids) < forgetBatch
+	return r, sources, t.leave(ctx, o, &r)
+}
+
+// removeAll removes memories, and gives the ids of those that were there.
+func (t *tx) removeAll(ctx context.Context, o Owner, ids []memory.ID) (r Receipt, sources []memory.Source, err error) {
+	all, err := findAll(ctx, t.on, o, ids)
 	if err != nil || len(all) == 0 {
 		return r, nil, err
 	}
@@ -175,17 +252,25 @@ func (t *tx) forget(ctx context.Context, o Owner, ids []memory.ID) (r Receipt, s
 	if err := t.removeLines(ctx, o, r.IDs); err != nil {
 		return r, nil, err
 	}
+	if err := t.silenceInputs(ctx, o, sources); err != nil {
+		return r, nil, err
+	}
 	for _, id := range r.IDs {
 		if err := t.remove(ctx, o, id); err != nil {
 			return r, nil, err
 		}
 	}
+	return r, sources, nil
+}
+
+// leave writes a receipt, and has the files scrubbed.
+func (t *tx) leave(ctx context.Context, o Owner, r *Receipt) error {
 	r.ID, r.Owner, r.At, r.Digest = string(newID()), o, t.at, digestOf(r.IDs)
-	if err := t.keepReceipt(ctx, r); err != nil {
-		return r, nil, err
+	if err := t.keepReceipt(ctx, *r); err != nil {
+		return err
 	}
-	_, err = exec(ctx, t.on, setScrubTo, t.next())
-	return r, sources, err
+	_, err := exec(ctx, t.on, setScrubTo, t.next())
+	return err
 }
 
 func digestOf(ids []memory.ID) string {
@@ -196,155 +281,33 @@ func digestOf(ids []memory.ID) string {
 	return host.Digest([]byte(strings.Join(lines, "\n")))
 }
 
-const makeReceipt = "INSERT INTO memory_receipt (tenant_id, user_id, receipt_id, forgotten_at, detail) VALUES (?, ?, ?, ?, ?)"
+const makeReceipt = "INSERT INTO memory_receipt (tenant_id, user_id, receipt_id, forgotten_at, is_whole, detail) VALUES (?, ?, ?, ?, ?, ?)"
 
 func (t *tx) keepReceipt(ctx context.Context, r Receipt) error {
 	detail, err := json.Marshal(r)
 	if err == nil {
-		_, err = exec(ctx, t.on, makeReceipt, append(ownerArgs(r.Owner), r.ID, r.At.UnixMicro(), detail)...)
+		whole := 0
+		if r.Whole {
+			whole = 1
+		}
+		_, err = exec(ctx, t.on, makeReceipt, append(ownerArgs(r.Owner), r.ID, r.At.UnixMicro(), whole, detail)...)
 	}
 	return err
 }
 
-const cameBefore = "SELECT memory_id FROM memory_link" + ofOwner + " AND link_role = '" + roleNext + "' AND other_id = ?"
+const wholeUntil = "SELECT MAX(forgotten_at) FROM memory_receipt" + ofOwner + " AND is_whole = 1"
 
-// withMade adds what was made of memories and what they superseded: it says the same
-// in other words, or would come back in their place.
-func (t *tx) withMade(ctx context.Context, o Owner, ids []memory.ID) ([]stored, error) {
-	seen := map[memory.ID]bool{}
-	queue := slices.Clone(ids)
-	for i := 0; i < len(queue); i++ {
-		if seen[queue[i]] {
-			continue
-		}
-		seen[queue[i]] = true
-		made, err := texts[memory.ID](ctx, t.on, linksOf, append(memoryArgs(o, queue[i]), roleDerived, maxMade)...)
-		if err != nil {
-			return nil, err
-		}
-		before, err := texts[memory.ID](ctx, t.on, cameBefore, append(ownerArgs(o), string(queue[i]))...)
-		if err != nil {
-			return nil, err
-		}
-		queue = append(append(queue, made...), before...)
-		if len(seen) > maxMade {
-			return nil, badValue("more than %d memories were made of these", maxMade).WithHint("forget them all, or what is about one entity")
-		}
+// ForgottenUntil gives when everything of an owner was forgotten last, and zero where
+// it never was. What a log or another source tells of the time until then is not to be
+// learnt again.
+func (k *Keeper) ForgottenUntil(ctx context.Context, o Owner) (time.Time, error) {
+	const op = "keeper.ForgottenUntil"
+	if err := o.check(); err != nil {
+		return time.Time{}, fail(op, err)
 	}
-	return findAll(ctx, t.on, o, keysOf(seen))
-}
-
-// removeLines removes the lines that were written of memories so far.
-func (t *tx) removeLines(ctx context.Context, o Owner, ids []memory.ID) error {
-	for some := range slices.Chunk(ids, longList) {
-		list, args := inList(some)
-		if _, err := exec(ctx, t.on, "DELETE FROM memory_outbox"+ofOwner+" AND memory_id IN "+list, append(ownerArgs(o), args...)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tablesOfMemory have rows that go by tenant, user and memory.
-func tablesOfMemory() []string {
-	return []string{"memory_node", "memory_life", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link"}
-}
-
-// remove removes all rows of one memory, and takes it out of others'. One line of
-// the outbox stays, which has its id.
-func (t *tx) remove(ctx context.Context, o Owner, id memory.ID) error {
-	if err := t.unlink(ctx, o, id); err != nil {
-		return err
-	}
-	for _, table := range tablesOfMemory() {
-		if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofMemory, memoryArgs(o, id)...); err != nil {
-			return err
-		}
-	}
-	return t.touched(ctx, o, id)
-}
-
-const (
-	removeGap    = "DELETE FROM memory_gap" + ofOwner + " AND gap_id = ?"
-	removeLinked = "DELETE FROM memory_link" + ofOwner + " AND link_role = ? AND other_id = ?"
-)
-
-// unlink removes what others keep of a memory: gaps whose evidence it is, with what
-// they say was seen, and the words of traces that point to it.
-func (t *tx) unlink(ctx context.Context, o Owner, id memory.ID) error {
-	args := memoryArgs(o, id)
-	gaps, err := texts[string](ctx, t.on, linksOf, append(args, roleEvidence, maxMade)...)
-	for _, gap := range gaps {
-		if err == nil {
-			err = t.removeGap(ctx, o, gap)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	traces, err := texts[string](ctx, t.on, linksOf, append(args, roleTrace, maxMade)...)
-	for _, trace := range traces {
-		if err == nil {
-			err = t.silence(ctx, o, trace)
-		}
-	}
-	for _, role := range []string{roleDerived, roleNext} { // of others to this one
-		if err == nil {
-			_, err = exec(ctx, t.on, removeLinked, append(ownerArgs(o), role, string(id))...)
-		}
-	}
-	return err
-}
-
-// removeGap also removes the questions that tell what the gap saw.
-func (t *tx) removeGap(ctx context.Context, o Owner, gap string) error {
-	questions, err := documents[memory.Question](ctx, t.on, questionsOf, append(ownerArgs(o), maxGaps)...)
-	if err != nil {
-		return err
-	}
-	for _, q := range questions {
-		if slices.Contains(q.Gaps, gap) {
-			if _, err := exec(ctx, t.on, "DELETE FROM memory_question"+ofQuestion, append(ownerArgs(o), q.ID)...); err != nil {
-				return err
-			}
-		}
-	}
-	if _, err := exec(ctx, t.on, removeGap, append(ownerArgs(o), gap)...); err != nil {
-		return err
-	}
-	_, err = exec(ctx, t.on, removeLinked, append(ownerArgs(o), roleEvidence, gap)...)
-	return err
-}
-
-// silence takes the words out of a trace. Its outcome, which moved trust, stays.
-func (t *tx) silence(ctx context.Context, o Owner, trace string) error {
-	found, err := documents[memory.Trace](ctx, t.on, traceOf, append(ownerArgs(o), trace)...)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	s := found[0]
-	s.Point, s.Question, s.Output, s.Alternative, s.Sources = "", "", "", "", nil
-	detail, err := json.Marshal(s)
-	if err == nil {
-		_, err = exec(ctx, t.on, changeTrace, append([]any{micros(s.Attributed), detail}, append(ownerArgs(o), trace)...)...)
-	}
-	if err == nil {
-		_, err = exec(ctx, t.on, removeLinked, append(ownerArgs(o), roleTrace, trace)...)
-	}
-	return err
-}
-
-// forgetOwner removes what is not of one memory.
-func (k *Keeper) forgetOwner(ctx context.Context, o Owner) error {
-	return k.change(ctx, func(ctx context.Context, t *tx) error {
-		for _, table := range []string{"memory_trace", "memory_trust", "memory_gap", "memory_question", "memory_link"} {
-			if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofOwner, ownerArgs(o)...); err != nil {
-				return err
-			}
-		}
-		_, err := exec(ctx, t.on, setScrubTo, t.next())
-		return err
-	})
+	var at sql.NullInt64
+	_, err := row(ctx, k.db.Reads, wholeUntil, ownerArgs(o), &at)
+	return timeOf(at.Int64), fail(op, err)
 }
 
 // Receipts gives the receipts of what an owner had forgotten, oldest first, up to

@@ -26,9 +26,10 @@ const (
 	ofOwner     = " WHERE tenant_id = ? AND user_id = ?"
 	nodeColumns = "SELECT tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, recalls, adopts, used_at, words, index_words, detail FROM memory_node"
 	makeNode    = "INSERT INTO memory_node (node_no, tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, " +
-		"recalls, adopts, used_at, words, index_words, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	makeClaim  = "INSERT INTO memory_claim (tenant_id, user_id, memory_id) VALUES (?, ?, ?)"
-	changeNode = "UPDATE memory_node SET status = ?, said_at = ?, detail = ?" + ofMemory
+		"recalls, adopts, used_at, replaced_at, words, index_words, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	changeNode  = "UPDATE memory_node SET status = ?, said_at = ?, replaced_at = ?, detail = ?" + ofMemory
+	makeClaim   = "INSERT INTO memory_claim (tenant_id, user_id, memory_id, layer, is_active, matter) VALUES (?, ?, ?, ?, ?, ?)"
+	changeClaim = "UPDATE memory_claim SET is_active = ?" + ofMemory
 )
 
 // scanNode reads the columns and the detail of a row.
@@ -103,12 +104,12 @@ func (t *tx) add(ctx context.Context, s stored) error {
 	n, o := s.Node, Owner{s.Tenant, s.User}
 	args := append([]any{t.next()}, memoryArgs(o, n.ID)...)
 	_, err = exec(ctx, t.on, makeNode, append(args, string(n.Source.Session), string(n.Source.Live), n.Entity, n.Source.Platform, string(n.Kind), int(n.Layer), string(n.Status),
-		n.Source.Order, micros(n.At), n.Recalls, n.Adopts, micros(n.LastUsed), []byte(n.Text), []byte(n.IndexText), detail)...)
+		n.Source.Order, micros(n.At), n.Recalls, n.Adopts, micros(n.LastUsed), s.replaced(t.at), []byte(n.Text), []byte(n.IndexText), detail)...)
 	if err == nil {
 		err = t.wantVector(ctx, o, n.ID)
 	}
 	if err == nil && n.Claim != nil {
-		_, err = exec(ctx, t.on, makeClaim, memoryArgs(o, n.ID)...)
+		_, err = exec(ctx, t.on, makeClaim, append(memoryArgs(o, n.ID), int(n.Layer), isActive(n), matterOf(n))...)
 	}
 	for _, from := range n.Source.Derived {
 		if err == nil {
@@ -129,10 +130,31 @@ func (t *tx) save(ctx context.Context, s stored) error {
 		return err
 	}
 	o := Owner{s.Tenant, s.User}
-	if _, err := exec(ctx, t.on, changeNode, append([]any{string(s.Status), micros(s.At), detail}, memoryArgs(o, s.ID)...)...); err != nil {
+	if _, err := exec(ctx, t.on, changeNode, append([]any{string(s.Status), micros(s.At), s.replaced(t.at), detail}, memoryArgs(o, s.ID)...)...); err != nil {
 		return err
 	}
+	if s.Claim != nil {
+		if _, err := exec(ctx, t.on, changeClaim, append([]any{isActive(s.Node)}, memoryArgs(o, s.ID)...)...); err != nil {
+			return err
+		}
+	}
 	return t.touched(ctx, o, s.ID)
+}
+
+func isActive(n memory.Node) int {
+	if n.Status == memory.Active {
+		return 1
+	}
+	return 0
+}
+
+// replaced gives since when a fact or a habit is superseded, and 0 for all else. An
+// import does not tell since when.
+func (s stored) replaced(now time.Time) int64 {
+	if s.Layer == memory.Declared || s.Status != memory.Superseded {
+		return 0
+	}
+	return micros(orTime(s.Ended, now))
 }
 
 // Roles of links from a memory to what was made of it or points to it.

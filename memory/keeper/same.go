@@ -68,7 +68,7 @@ func mix(x uint64) uint64 {
 // sameMeaning tells whether b says nothing that a does not say. In doubt they
 // differ: a double is a nuisance, a lost statement is a fault.
 func sameMeaning(a, b memory.Node) bool {
-	return sameTarget(a, b) && reflect.DeepEqual(a.Claim, b.Claim) &&
+	return sameTarget(a, b) && a.Lives == b.Lives && reflect.DeepEqual(a.Claim, b.Claim) &&
 		slices.Equal(marksOf(a.Text), marksOf(b.Text)) && sameWords(a.Text, b.Text)
 }
 

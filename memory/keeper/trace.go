@@ -23,8 +23,8 @@ const (
 	ofTrace      = ofOwner + " AND trace_id = ?"
 	traceOf      = "SELECT detail FROM memory_trace" + ofTrace
 	tracesAfter  = "SELECT detail FROM memory_trace" + ofOwner + " AND trace_id > ? ORDER BY trace_id LIMIT ?"
-	makeTrace    = "INSERT INTO memory_trace (tenant_id, user_id, trace_id, domain, attributed_at, detail) VALUES (?, ?, ?, ?, ?, ?)"
-	changeTrace  = "UPDATE memory_trace SET attributed_at = ?, detail = ?" + ofTrace
+	makeTrace    = "INSERT INTO memory_trace (attributed_at, session_id, input_id, outcome, detail, tenant_id, user_id, trace_id, domain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	changeTrace  = "UPDATE memory_trace SET attributed_at = ?, session_id = ?, input_id = ?, outcome = ?, detail = ?" + ofTrace
 	trustOf      = "SELECT score, moved_at FROM memory_trust" + ofOwner + " AND domain = ?"
 	trustsOf     = "SELECT domain, score FROM memory_trust" + ofOwner
 	makeTrust    = "INSERT INTO memory_trust (tenant_id, user_id, domain, score, moved_at) VALUES (?, ?, ?, ?, ?)"
@@ -33,26 +33,27 @@ const (
 )
 
 // Show keeps a decision point when it is shown: of the trace the owner, the domain,
-// the point, the question, the output and its sources count. It gives the trace with
-// its id, the time, and the trust at that moment.
+// the point, the question with its session and input, the output and its sources count.
+// It gives the trace with its id, the time, and the trust at that moment.
 func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, error) {
 	const op = "keeper.Show"
 	o := Owner{shown.Tenant, shown.User}
 	if err := checkTrace(o, shown); err != nil {
 		return memory.Trace{}, fail(op, err)
 	}
-	trace := memory.Trace{ID: string(newID()), Tenant: o.Tenant, User: o.User, Domain: shown.Domain, Point: shown.Point, Question: shown.Question, Output: shown.Output, Sources: shown.Sources}
+	trace := memory.Trace{ID: string(newID()), Tenant: o.Tenant, User: o.User, Domain: shown.Domain, Point: shown.Point, Question: shown.Question, Output: shown.Output, Sources: shown.Sources,
+		Session: shown.Session, Input: shown.Input}
 	err := k.change(ctx, func(ctx context.Context, t *tx) error {
 		score, _, err := k.trust(ctx, t.on, o, trace.Domain)
 		if err != nil {
 			return err
 		}
 		trace.Shown, trace.TrustAtMoment = t.at, score
-		detail, err := json.Marshal(trace)
+		columns, err := traceColumns(trace)
 		if err != nil {
 			return err
 		}
-		if _, err = exec(ctx, t.on, makeTrace, string(o.Tenant), string(o.User), trace.ID, trace.Domain, 0, detail); err != nil {
+		if _, err = exec(ctx, t.on, makeTrace, append(columns, string(o.Tenant), string(o.User), trace.ID, trace.Domain)...); err != nil {
 			return err
 		}
 		for _, id := range trace.Sources {
@@ -68,6 +69,31 @@ func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, er
 	return trace, nil
 }
 
+// traceColumns gives what changes of a trace's row, in the order of its statements.
+func traceColumns(trace memory.Trace) ([]any, error) {
+	detail, err := json.Marshal(trace)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := json.Marshal(wordless(trace))
+	return []any{micros(trace.Attributed), string(trace.Session), string(trace.Input), outcome, detail}, err
+}
+
+// wordless takes the words out of a trace, with what leads to them.
+func wordless(trace memory.Trace) memory.Trace {
+	trace.Point, trace.Question, trace.Output, trace.Alternative, trace.Sources = "", "", "", "", nil
+	trace.Session, trace.Input = "", ""
+	return trace
+}
+
+func (t *tx) saveTrace(ctx context.Context, trace memory.Trace) error {
+	columns, err := traceColumns(trace)
+	if err == nil {
+		_, err = exec(ctx, t.on, changeTrace, append(columns, string(trace.Tenant), string(trace.User), trace.ID)...)
+	}
+	return err
+}
+
 func checkTrace(o Owner, t memory.Trace) error {
 	if err := o.check(); err != nil {
 		return err
@@ -79,6 +105,11 @@ func checkTrace(o Owner, t memory.Trace) error {
 		return badValue("a part of a trace is longer than %d bytes", memory.MaxTextBytes)
 	case len(t.Sources) > MaxTraceSources:
 		return badValue("a trace points to %d memories; at most %d are kept", len(t.Sources), MaxTraceSources)
+	}
+	for _, id := range []string{string(t.Session), string(t.Input)} {
+		if len(id) > host.MaxIDBytes || !utf8.ValidString(id) {
+			return badValue("the session or the input of a trace has %d bytes; give at most %d of UTF-8", len(id), host.MaxIDBytes)
+		}
 	}
 	for _, id := range t.Sources {
 		if id == "" || len(id) > host.MaxIDBytes {
@@ -167,11 +198,7 @@ func (k *Keeper) changeTrace(ctx context.Context, op string, o Owner, id string,
 		if err != nil || !changed {
 			return err
 		}
-		detail, err := json.Marshal(trace)
-		if err == nil {
-			_, err = exec(ctx, t.on, changeTrace, append([]any{micros(trace.Attributed), detail}, append(ownerArgs(o), id)...)...)
-		}
-		return err
+		return t.saveTrace(ctx, trace)
 	})
 	if err != nil {
 		return memory.Trace{}, fail(op, err)

@@ -16,7 +16,8 @@ CREATE TABLE IF NOT EXISTS memory_head (
 ) {clustered};
 
 -- The columns have what an index holds and what changes often; the detail has the
--- rest of the memory, without the text.
+-- rest of the memory, without the text. A fact or a habit that was superseded has
+-- replaced_at, by which it is purged; all else has 0.
 CREATE TABLE IF NOT EXISTS memory_node (
   node_no {number},
   tenant_id {id} NOT NULL,
@@ -34,11 +35,13 @@ CREATE TABLE IF NOT EXISTS memory_node (
   recalls BIGINT NOT NULL,
   adopts BIGINT NOT NULL,
   used_at BIGINT NOT NULL,
+  replaced_at BIGINT NOT NULL,
   words {bytes} NOT NULL,
   index_words {bytes} NOT NULL,
   detail {bytes} NOT NULL,
   UNIQUE (tenant_id, user_id, memory_id),
-  UNIQUE (tenant_id, user_id, entity, node_no)
+  UNIQUE (tenant_id, user_id, entity, node_no),
+  UNIQUE (replaced_at, node_no)
 ) {engine};
 
 -- What happened to a memory. The cause is an id, or the digest of a source.
@@ -70,15 +73,22 @@ CREATE TABLE IF NOT EXISTS memory_link (
   memory_id {id} NOT NULL,
   link_role {id} NOT NULL,
   other_id {id} NOT NULL,
-  PRIMARY KEY (tenant_id, user_id, memory_id, link_role, other_id)
+  PRIMARY KEY (tenant_id, user_id, memory_id, link_role, other_id),
+  UNIQUE (tenant_id, user_id, link_role, other_id, memory_id)
 ) {clustered};
 
--- Memories that have a claim: what reconciliation reads.
+-- Memories that have a claim: what reconciliation reads, and by their matter what a
+-- newer fact or habit takes the place of.
 CREATE TABLE IF NOT EXISTS memory_claim (
   tenant_id {id} NOT NULL,
   user_id {id} NOT NULL,
   memory_id {id} NOT NULL,
-  PRIMARY KEY (tenant_id, user_id, memory_id)
+  layer SMALLINT NOT NULL,
+  is_active SMALLINT NOT NULL,
+  matter {id} NOT NULL,
+  PRIMARY KEY (tenant_id, user_id, memory_id),
+  UNIQUE (tenant_id, user_id, layer, is_active, memory_id),
+  UNIQUE (tenant_id, user_id, matter, is_active, memory_id)
 ) {clustered};
 
 CREATE TABLE IF NOT EXISTS memory_vector (
@@ -146,15 +156,21 @@ CREATE TABLE IF NOT EXISTS memory_question (
   UNIQUE (tenant_id, user_id, memory_id, question_id)
 ) {clustered};
 
--- A trace that is not attributed has attributed_at 0.
+-- A trace that is not attributed has attributed_at 0. The outcome is the trace without
+-- its words; the session and the input are those that it was shown in, until its words
+-- are taken out.
 CREATE TABLE IF NOT EXISTS memory_trace (
   tenant_id {id} NOT NULL,
   user_id {id} NOT NULL,
   trace_id {id} NOT NULL,
   domain {id} NOT NULL,
   attributed_at BIGINT NOT NULL,
+  session_id {id} NOT NULL,
+  input_id {id} NOT NULL,
+  outcome {bytes} NOT NULL,
   detail {bytes} NOT NULL,
   PRIMARY KEY (tenant_id, user_id, trace_id),
+  UNIQUE (tenant_id, user_id, session_id, input_id, trace_id),
   UNIQUE (tenant_id, user_id, domain, attributed_at, trace_id)
 ) {clustered};
 
@@ -168,12 +184,15 @@ CREATE TABLE IF NOT EXISTS memory_trust (
   PRIMARY KEY (tenant_id, user_id, domain)
 ) {clustered};
 
--- What is left of memories that were forgotten on request: their ids.
+-- What is left of memories that were forgotten on request: their ids. Of a whole
+-- forgetting one receipt is_whole: what is older is not learnt again.
 CREATE TABLE IF NOT EXISTS memory_receipt (
   tenant_id {id} NOT NULL,
   user_id {id} NOT NULL,
   receipt_id {id} NOT NULL,
   forgotten_at BIGINT NOT NULL,
+  is_whole SMALLINT NOT NULL,
   detail {bytes} NOT NULL,
-  PRIMARY KEY (tenant_id, user_id, receipt_id)
+  PRIMARY KEY (tenant_id, user_id, receipt_id),
+  UNIQUE (tenant_id, user_id, is_whole, forgotten_at, receipt_id)
 ) {clustered};

@@ -1,0 +1,223 @@
+package keeper
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// Links to a memory and from it, of a list.
+const (
+	madeOfThese = "SELECT other_id FROM memory_link" + ofOwner + " AND link_role = '" + roleDerived + "' AND memory_id IN "
+	cameBefore  = "SELECT memory_id FROM memory_link" + ofOwner + " AND link_role = '" + roleNext + "' AND other_id IN "
+)
+
+// madeOf gives memories, what was made of them, and what they superseded: it says the
+// same in other words, or would come back in their place. Whatever led to one comes
+// before it. What skip tells is left out.
+func madeOf(ctx context.Context, on host.Statements, o Owner, ids []memory.ID, skip func(memory.ID) bool) ([]memory.ID, error) {
+	var all []memory.ID
+	seen := map[memory.ID]bool{}
+	add := func(more []memory.ID) {
+		for _, id := range more {
+			if !seen[id] && !skip(id) {
+				seen[id] = true
+				all = append(all, id)
+			}
+		}
+	}
+	add(ids)
+	for done := 0; done < len(all); {
+		some := all[done:min(len(all), done+longList)]
+		done += len(some)
+		list, args := inList(some)
+		args = append(ownerArgs(o), args...)
+		for _, query := range []string{madeOfThese, cameBefore} {
+			more, err := texts[memory.ID](ctx, on, query+list, args...)
+			if err != nil {
+				return nil, err
+			}
+			add(more)
+		}
+		if len(all) > maxMade {
+			return nil, badValue("more than %d memories were made of these", maxMade).WithHint("forget them all, or what is about one entity")
+		}
+	}
+	return all, nil
+}
+
+// removeLines removes the lines that were written of memories so far.
+func (t *tx) removeLines(ctx context.Context, o Owner, ids []memory.ID) error {
+	for some := range slices.Chunk(ids, longList) {
+		list, args := inList(some)
+		if _, err := exec(ctx, t.on, "DELETE FROM memory_outbox"+ofOwner+" AND memory_id IN "+list, append(ownerArgs(o), args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tablesOfMemory have rows that go by tenant, user and memory.
+func tablesOfMemory() []string {
+	return []string{"memory_node", "memory_life", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link"}
+}
+
+// remove removes all rows of one memory, and takes it out of others'. One line of
+// the outbox stays, which has its id.
+func (t *tx) remove(ctx context.Context, o Owner, id memory.ID) error {
+	if err := t.unlink(ctx, o, id); err != nil {
+		return err
+	}
+	return t.removeRows(ctx, o, id)
+}
+
+func (t *tx) removeRows(ctx context.Context, o Owner, id memory.ID) error {
+	for _, table := range tablesOfMemory() {
+		if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofMemory, memoryArgs(o, id)...); err != nil {
+			return err
+		}
+	}
+	return t.touched(ctx, o, id)
+}
+
+const removeLinked = "DELETE FROM memory_link" + ofOwner + " AND link_role = ? AND other_id = ?"
+
+// unlink removes what others keep of a memory: gaps whose evidence it is, with what
+// they say was seen, and the words of traces that point to it.
+func (t *tx) unlink(ctx context.Context, o Owner, id memory.ID) error {
+	for gaps := []string{""}; len(gaps) > 0; {
+		var err error
+		gaps, err = texts[string](ctx, t.on, linksOf, append(memoryArgs(o, id), roleEvidence, longList)...)
+		for _, gap := range gaps {
+			if err == nil {
+				err = t.removeGap(ctx, o, gap)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for n := longList; n == longList; {
+		var err error
+		if n, err = t.silenceSome(ctx, o, []memory.ID{id}); err != nil {
+			return err
+		}
+	}
+	for _, role := range []string{roleDerived, roleNext} { // of others to this one
+		if _, err := exec(ctx, t.on, removeLinked, append(ownerArgs(o), role, string(id))...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	gapOf          = "SELECT detail FROM memory_gap" + ofOwner + " AND gap_id = ?"
+	removeGap      = "DELETE FROM memory_gap" + ofOwner + " AND gap_id = ?"
+	removeQuestion = "DELETE FROM memory_question" + ofQuestion
+)
+
+// removeGap also removes the question that tells what the gap saw.
+func (t *tx) removeGap(ctx context.Context, o Owner, gap string) error {
+	found, err := documents[memory.Gap](ctx, t.on, gapOf, append(ownerArgs(o), gap)...)
+	if err != nil {
+		return err
+	}
+	if _, err := exec(ctx, t.on, removeGap, append(ownerArgs(o), gap)...); err != nil {
+		return err
+	}
+	for _, g := range found {
+		if err := t.removeQuestion(ctx, o, g); err != nil {
+			return err
+		}
+	}
+	_, err = exec(ctx, t.on, removeLinked, append(ownerArgs(o), roleEvidence, gap)...)
+	return err
+}
+
+// removeQuestion removes the question that a gap led to. The other gaps of it no
+// longer name it: else they would wait for an answer that nobody is asked for.
+func (t *tx) removeQuestion(ctx context.Context, o Owner, of memory.Gap) error {
+	if of.Question == "" {
+		return nil
+	}
+	if _, err := exec(ctx, t.on, removeQuestion, append(ownerArgs(o), of.Question)...); err != nil {
+		return err
+	}
+	others, err := documents[memory.Gap](ctx, t.on, gapsOfOne, append(memoryArgs(o, of.Memory), maxGaps)...)
+	for _, g := range others {
+		if err == nil && g.Question == of.Question {
+			g.Question = ""
+			err = t.saveGap(ctx, g)
+		}
+	}
+	return err
+}
+
+const (
+	tracesOfThese = "SELECT other_id FROM memory_link" + ofOwner + " AND link_role = '" + roleTrace + "' AND memory_id IN "
+	tracesOfInput = "SELECT trace_id FROM memory_trace" + ofOwner + " AND session_id = ? AND input_id = ? ORDER BY trace_id LIMIT ?"
+)
+
+// silenceAll takes the words out of the traces that point to memories, some in each
+// transaction: others wait for it, and there may be years of them.
+func (k *Keeper) silenceAll(ctx context.Context, o Owner, ids []memory.ID) error {
+	for n := longList; n == longList; {
+		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+			n, err = t.silenceSome(ctx, o, ids)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// silenceSome silences up to longList traces that point to some memories, and tells
+// how many links to them there were. Those are gone then.
+func (t *tx) silenceSome(ctx context.Context, o Owner, ids []memory.ID) (int, error) {
+	list, args := inList(ids)
+	traces, err := texts[string](ctx, t.on, tracesOfThese+list+" LIMIT ?", append(append(ownerArgs(o), args...), longList)...)
+	return len(traces), t.silence(ctx, o, traces, err)
+}
+
+// silenceInputs silences the traces of the inputs that memories come from: the
+// question that they keep has the words, whatever they point to.
+func (t *tx) silenceInputs(ctx context.Context, o Owner, sources []memory.Source) error {
+	for _, s := range sources {
+		if s.Session == "" || s.Input == "" {
+			continue
+		}
+		for n := longList; n == longList; {
+			traces, err := texts[string](ctx, t.on, tracesOfInput, append(ownerArgs(o), string(s.Session), string(s.Input), longList)...)
+			if err = t.silence(ctx, o, traces, err); err != nil {
+				return err
+			}
+			n = len(traces)
+		}
+	}
+	return nil
+}
+
+// silence takes the words out of traces. Their outcome, which moved trust, stays.
+func (t *tx) silence(ctx context.Context, o Owner, traces []string, err error) error {
+	for _, trace := range traces {
+		if err != nil {
+			break
+		}
+		var found []memory.Trace
+		found, err = documents[memory.Trace](ctx, t.on, traceOf, append(ownerArgs(o), trace)...)
+		for _, one := range found {
+			if err == nil {
+				err = t.saveTrace(ctx, wordless(one))
+			}
+		}
+		if err == nil {
+			_, err = exec(ctx, t.on, removeLinked, append(ownerArgs(o), roleTrace, trace)...)
+		}
+	}
+	return err
+}
