@@ -44,7 +44,7 @@ type passage struct {
 func (r *Recall) calls(ctx context.Context, p passage) (list []done, err error) {
 	filter := state.RecordFilter{Session: p.session, Kinds: []host.RecordKind{host.RecordIntent, host.RecordOutcome, host.RecordEvent}}
 	if p.session == (host.SessionRef{}) { // a session's own records are few, and found by themselves
-		if filter.AfterSeq, err = r.before1st(ctx, p.tenant, p.since.Add(-clockSkew)); err != nil {
+		if filter.AfterSeq, err = r.seqBefore(ctx, p.tenant, p.since.Add(-clockSkew)); err != nil {
 			return nil, err
 		}
 	}
@@ -106,17 +106,17 @@ func without(list []done, open map[host.CallID]done, ref host.SessionRef) []done
 	return kept
 }
 
-// before1st gives a Seq after which all records of a tenant since a time stand. Seqs
+// seqBefore gives a Seq after which all records of a tenant since a time stand. Seqs
 // are as old as their records but for the skew of clocks, so it looks where the half
 // of what is left begins: some thirty rows are read of any log.
-func (r *Recall) before1st(ctx context.Context, tenant host.TenantID, since time.Time) (after int64, err error) {
-	last, err := r.Store.SettledSeq(ctx, tenant)
-	for low, high := int64(0), last; err == nil && low < high; { // what is up to after is older; what is after high is not
-		half := low + (high-low)/2
+func (r *Recall) seqBefore(ctx context.Context, tenant host.TenantID, since time.Time) (after int64, err error) {
+	high, err := r.Store.SettledSeq(ctx, tenant)
+	for err == nil && after < high { // up to after all are older; after high none is
+		half := after + (high-after)/2
 		at, found, failed := r.Store.FirstRecordAfter(ctx, tenant, half)
 		err = failed
 		if found && at.Before(since) {
-			low, after = half+1, half
+			after = half + 1
 		} else {
 			high = half
 		}

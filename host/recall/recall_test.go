@@ -25,7 +25,7 @@ type rig struct {
 	store *state.Store
 	now   time.Time
 	input int
-	calls int
+	done  int // calls
 
 	settings Settings
 }
@@ -143,8 +143,8 @@ func (r *rig) livesOtherwise() {
 // does puts a call that ended on record.
 func (r *rig) does(n int, tool, args string, status host.Status) {
 	r.t.Helper()
-	r.calls++
-	call := host.CallID(fmt.Sprint("c", r.calls))
+	r.done++
+	call := host.CallID(fmt.Sprint("c", r.done))
 	must(r.t, r.store.Record(r.t.Context(),
 		host.Record{Session: session(n), Call: call, Kind: host.RecordIntent, Tool: tool, Detail: json.RawMessage(`{"args":` + args + `}`)},
 		host.Record{Session: session(n), Call: call, Kind: host.RecordOutcome, Tool: tool, Detail: json.RawMessage(`{"status":"` + string(status) + `"}`)}))
