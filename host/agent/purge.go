@@ -65,6 +65,7 @@ func (a *Agent) tellPurge(ctx context.Context, ref host.SessionRef) error {
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // the store has the end; who is told of it is not the caller's to break off
 	if ends {
 		err = a.recordEvent(ctx, ref, sessionEnded)
 	}
