@@ -13,9 +13,10 @@ import (
 
 // Bounds of an index and of what it is asked.
 const (
-	maxEntries = 4 << 20 // some 2 GB; more need a server
-	maxName    = 1 << 10 // bytes of an id or a name: ids have 36, entities memory.MaxEntityBytes
-	maxLimit   = 10_000  // of a search: 30 times the longest list, and room
+	maxEntries = 4 << 20             // some 2 GB; more need a server
+	maxTerms   = tokens.MaxTextBytes // of an entry or a question: a term has a byte at least
+	maxName    = 1 << 10             // bytes of an id or a name: ids have 36, entities memory.MaxEntityBytes
+	maxLimit   = 10_000              // of a search: 30 times the longest list, and room
 )
 
 // An Index holds memories in the process. It is safe for concurrent use. Its zero
@@ -68,6 +69,9 @@ func (x *Index) check(entries []memory.Entry) *abi.Problem {
 		}
 		if !sound(e.Sparse, e.Dense) {
 			return abi.NewProblem(abi.BadValue, "memory %.40s cannot be indexed: it has a weight or a number that is none", string(e.ID))
+		}
+		if len(e.Sparse) > maxTerms {
+			return abi.NewProblem(abi.BadValue, "memory %.40s cannot be indexed: it has %d terms, and %d are the most", string(e.ID), len(e.Sparse), maxTerms)
 		}
 		if e.Dense == nil {
 			continue
@@ -217,22 +221,22 @@ func (x *Index) usable(ctx context.Context, op string) error {
 
 // A view is what one search reads. It stays as it is while the index goes on.
 type view struct {
-	users  []*user
-	parts  [][]*segment // by user
-	rarity map[uint32]float64
+	users   []*user
+	parts   [][]*segment // by user
+	weights []float64    // of the query's terms, with their rarity
 }
 
 // look takes a view of the filter's user, or of all users of its tenant.
-func (x *Index) look(filter memory.Filter, query []uint32) view {
+func (x *Index) look(filter memory.Filter, query tokens.Vector) view {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	t, ok := x.tenants[filter.Tenant]
 	if !ok {
 		return view{}
 	}
-	v := view{rarity: map[uint32]float64{}}
+	var v view
 	for _, term := range query {
-		v.rarity[term] = rarity(len(t.owners), t.having[term])
+		v.weights = append(v.weights, float64(term.Weight)*rarity(len(t.owners), t.having[term.ID]))
 	}
 	if filter.User != "" {
 		if u, ok := t.users[filter.User]; ok {

@@ -18,18 +18,18 @@ func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.V
 	if _, err := x.checkSearch(ctx, "index.Sparse", filter, limit, sound(query, nil)); err != nil {
 		return nil, err
 	}
-	ids := make([]uint32, len(query))
-	for i, term := range query {
-		ids[i] = term.ID
+	if len(query) > maxTerms {
+		return nil, host.Fail("index.Sparse", abi.NewProblem(abi.BadValue, "a question to the memories has at most %d terms, not %d", maxTerms, len(query)), nil)
 	}
-	v := x.look(filter, ids)
+	v := x.look(filter, query)
 	var scores []float64
 	return v.search(ctx, "index.Sparse", filter, limit, func(s *segment, offer func(number int, score float64)) {
 		scores = append(scores[:0], make([]float64, len(s.docs))...)
-		for _, term := range query {
-			weight := float64(term.Weight) * v.rarity[term.ID] / weightSteps
-			for _, p := range s.find(term.ID) {
-				scores[p.doc] += weight * float64(p.weight)
+		for i, term := range query {
+			var at posting
+			for l := s.postings.find(term.ID); len(l) > 0; {
+				at, l = l.next(at.doc)
+				scores[at.doc] += v.weights[i] * float64(s.weights[int(s.docs[at.doc].weights)+at.level])
 			}
 		}
 		for number, score := range scores {

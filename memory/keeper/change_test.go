@@ -98,6 +98,42 @@ func TestTheJobArchivesWhatIsWorthLittleAndSaysWhy(t *testing.T) {
 	})
 }
 
+func TestWhatWasArchivedLongAgoIsPurgedAndNothingElse(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock()
+		k := r.open(withClock(now))
+		ids := k.testOnlyRemember(t, ann, said("archived long ago"), said("archived lately"), said("came back"), said("never archived"))
+		habit := memory.Node{Text: "made of the first", Layer: memory.Behaviour, Kind: memory.Habit, Source: memory.Source{Derived: ids[:1]}}
+		made := k.testOnlyRemember(t, ann, habit)[0]
+		_, err := k.Archive(t.Context(), ann, []memory.ID{ids[0], ids[2]}, "age")
+		must(t, err)
+		now.move(48 * time.Hour)
+		_, err = k.Restore(t.Context(), ann, ids[2:3])
+		must(t, err)
+		_, err = k.Archive(t.Context(), ann, ids[1:2], "age")
+		must(t, err)
+		receipts, err := k.Purge(t.Context(), ann, 24*time.Hour)
+		if err != nil || len(receipts) != 1 || !slices.Equal(receipts[0].IDs, ids[:1]) {
+			t.Fatalf("%+v, %v", receipts, err)
+		}
+		_, err = k.Get(t.Context(), ann, ids[0])
+		wantCode(t, err, abi.NotFound)
+		for _, id := range append(ids[1:], made) {
+			k.testOnlyGet(t, ann, id)
+		}
+		k.testOnlySync(t)
+		all := memory.Filter{Tenant: ann.Tenant, Statuses: []memory.Status{memory.Archived}}
+		if hits, err := k.Recall(t.Context(), Query{Filter: all, AllUsers: true, Text: "archived"}); err != nil || len(hits) != 1 || hits[0].Node.ID != ids[1] {
+			t.Errorf("the archive has %+v, %v", hits, err)
+		}
+		if again, err := k.Purge(t.Context(), ann, 24*time.Hour); err != nil || len(again) != 0 {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		_, err = k.Purge(t.Context(), ann, -1)
+		wantCode(t, err, abi.BadValue)
+	})
+}
+
 func TestASupersededMemoryLeavesNothingToAsk(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		for name, change := range map[string]func(k *Keeper, o Owner, id memory.ID) error{

@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -19,6 +20,10 @@ const (
 // replaced after it. It is renewed before half of it is over. What a duty does may be
 // done twice, so that clocks that differ by a second do no harm.
 const dutyTime = 10 * time.Second
+
+// dutyBeats is how often a duty is renewed within its time while one step of it goes
+// on, such as a large Put: one renewal may fail and the next is still in time.
+const dutyBeats = 4
 
 const (
 	dutyRow    = "SELECT holder_id, held_until, done_to, version FROM memory_duty WHERE duty = ?"
@@ -50,7 +55,7 @@ func (k *Keeper) hold(ctx context.Context, name string) (d duty, mine bool, err 
 	switch {
 	case err != nil:
 		return d, false, err
-	case d.holder == k.holder && d.until.Sub(now) > dutyTime/2:
+	case d.holder == k.holder && d.until.Sub(now) > k.dutyTime/2:
 		return d, true, nil
 	case d.holder != k.holder && now.Before(d.until):
 		return d, false, nil
@@ -70,7 +75,7 @@ func (k *Keeper) holdIn(ctx context.Context, t *tx, name string) (d duty, mine b
 	if d.holder != k.holder && t.at.Before(d.until) {
 		return d, false, nil
 	}
-	args := []any{k.holder, t.at.Add(dutyTime).UnixMicro(), name}
+	args := []any{k.holder, t.at.Add(k.dutyTime).UnixMicro(), name}
 	n, err := exec(ctx, t.on, holdDuty, args...)
 	if err == nil && n == 0 {
 		if _, err = exec(ctx, t.on, makeDuty, name); err == nil {
@@ -115,7 +120,66 @@ func (k *Keeper) openShared(ctx context.Context, progress func(int)) error {
 	if err != nil || !stale {
 		return err
 	}
-	return k.fillHeld(ctx, progress)
+	return notMine(k.fillHeld(ctx, progress))
+}
+
+// notMine takes the loss of a duty for what it is: another replica does it now.
+func notMine(err error) error {
+	if errors.Is(err, errNotHeld) {
+		return nil
+	}
+	return err
+}
+
+// holding does something that may take long while this keeper has a duty, and renews
+// that meanwhile. Where the duty is lost, or cannot be renewed before its time is over,
+// what is done is broken off: run's context ends, and the error is errNotHeld.
+func (k *Keeper) holding(ctx context.Context, name string, run func(ctx context.Context) error) error {
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	ended := make(chan struct{})
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		beats := time.NewTicker(k.dutyTime / dutyBeats)
+		defer beats.Stop()
+		for last := time.Now(); ; {
+			select {
+			case <-ended:
+				return
+			case <-beats.C:
+			}
+			mine, err := k.renewDuty(ctx, name)
+			if err == nil && mine {
+				last = time.Now()
+			}
+			if err == nil && !mine || time.Since(last) >= k.dutyTime {
+				lose(errNotHeld)
+				return
+			}
+		}
+	})
+	err := run(ctx)
+	close(ended)
+	beating.Wait()
+	if errors.Is(context.Cause(ctx), errNotHeld) {
+		return errNotHeld
+	}
+	return err
+}
+
+// renewDuty renews a duty that this keeper has, and takes none that it lost.
+func (k *Keeper) renewDuty(ctx context.Context, name string) (mine bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, k.dutyTime/dutyBeats)
+	defer cancel()
+	err = k.change(ctx, func(ctx context.Context, t *tx) error {
+		d, err := k.readDuty(ctx, t.on, name)
+		if mine = err == nil && d.holder == k.holder; err != nil || !mine {
+			return err
+		}
+		_, err = exec(ctx, t.on, holdDuty, k.holder, t.at.Add(k.dutyTime).UnixMicro(), name)
+		return err
+	})
+	return mine, err
 }
 
 // isStale tells whether a shared index must be filled anew: it is another
@@ -143,26 +207,43 @@ func (k *Keeper) applyShared(ctx context.Context) error {
 		return err
 	}
 	if d.version != k.version() || d.done < h.trimmed {
-		return k.fillHeld(ctx, nil)
+		return notMine(k.fillHeld(ctx, nil))
 	}
-	return k.applyLines(ctx, d.done, h, func(done int64) error { return k.advance(ctx, dutyIndex, done, k.version()) })
+	err = k.holding(ctx, dutyIndex, func(ctx context.Context) error {
+		return k.applyLines(ctx, d.done, h, func(done int64) error { return k.advance(ctx, dutyIndex, done, k.version()) })
+	})
+	if errors.Is(err, errTrimmed) {
+		err = k.fillHeld(ctx, nil)
+	}
+	return notMine(err)
 }
 
 // fillShared fills a shared index because somebody asked for it.
 func (k *Keeper) fillShared(ctx context.Context, progress func(int)) error {
 	_, mine, err := k.hold(ctx, dutyIndex)
 	if err == nil && !mine {
-		return abi.NewProblem(abi.StoreConflict, "another replica has the index of memories in hand").WithHint("try again in %d seconds, or there", int(dutyTime/time.Second))
+		return inOtherHands()
 	}
 	if err == nil {
 		err = k.fillHeld(ctx, progress)
 	}
+	if errors.Is(err, errNotHeld) {
+		err = inOtherHands()
+	}
 	return err
+}
+
+func inOtherHands() error {
+	return abi.NewProblem(abi.StoreConflict, "another replica has the index of memories in hand").WithHint("try again in %d seconds, or there", int(dutyTime/time.Second))
 }
 
 // fillHeld fills a shared index. Until it is complete it has no version in the
 // database, so that whoever takes over begins again.
 func (k *Keeper) fillHeld(ctx context.Context, progress func(int)) error {
+	return k.holding(ctx, dutyIndex, func(ctx context.Context) error { return k.fillWhileHeld(ctx, progress) })
+}
+
+func (k *Keeper) fillWhileHeld(ctx context.Context, progress func(int)) error {
 	h, err := readHead(ctx, k.db.Reads, "")
 	if err == nil {
 		err = k.advance(ctx, dutyIndex, h.last, "")

@@ -70,8 +70,8 @@ func (k *Keeper) embedAll(ctx context.Context) {
 		if err == nil {
 			_, mine, err = k.hold(ctx, dutyEmbed)
 		}
-		for more := mine; more && err == nil; {
-			more, err = k.embedSome(ctx)
+		if mine && err == nil {
+			err = notMine(k.holding(ctx, dutyEmbed, k.embedWaiting))
 		}
 		if err == nil || ctx.Err() != nil {
 			wait = firstWait
@@ -84,6 +84,14 @@ func (k *Keeper) embedAll(ctx context.Context) {
 		}
 		wait = min(2*wait, longWait)
 	}
+}
+
+// embedWaiting embeds what waits.
+func (k *Keeper) embedWaiting(ctx context.Context) (err error) {
+	for more := true; more && err == nil; {
+		more, err = k.embedSome(ctx)
+	}
+	return err
 }
 
 const oneMoreTry = "UPDATE memory_unembedded SET tries = ? WHERE tries >= ?"
@@ -129,9 +137,11 @@ func (k *Keeper) embedSome(ctx context.Context) (more bool, err error) {
 	return true, k.keepVectors(ctx, all, vectors)
 }
 
+// fit tells whether an embedder gave what it is to give: of each text a vector, or
+// nil where its model makes nothing of it.
 func (k *Keeper) fit(vectors [][]float32, n int) bool {
 	for _, v := range vectors {
-		if len(v) != k.embedder.Dimensions() {
+		if v != nil && len(v) != k.embedder.Dimensions() {
 			return false
 		}
 	}
@@ -174,7 +184,8 @@ func (k *Keeper) embedFailed(ctx context.Context, all []wanting, cause error) er
 }
 
 // keepVectors keeps vectors, and tells the followers. A memory that was forgotten
-// meanwhile gets none.
+// meanwhile gets none. One of which the model makes nothing gets an empty vector, which
+// no index has: it is done.
 func (k *Keeper) keepVectors(ctx context.Context, all []wanting, vectors [][]float32) error {
 	return k.change(ctx, func(ctx context.Context, t *tx) error {
 		for i, w := range all {
@@ -214,6 +225,10 @@ func (k *Keeper) listUnembedded(ctx context.Context) error {
 	if err != nil || !mine || d.version == k.embedder.Name() {
 		return err
 	}
+	return notMine(k.holding(ctx, dutyEmbed, k.listAll))
+}
+
+func (k *Keeper) listAll(ctx context.Context) error {
 	if err := k.change(ctx, func(ctx context.Context, t *tx) error {
 		_, err := exec(ctx, t.on, resetListed)
 		return err

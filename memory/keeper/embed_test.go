@@ -17,6 +17,7 @@ type fakeEmbedder struct {
 	name   string
 	down   atomic.Bool
 	refuse string // a text with this in it fails all that come with it
+	blank  string // a text of which it makes nothing
 	asked  atomic.Int64
 }
 
@@ -33,6 +34,10 @@ func (e *fakeEmbedder) Embed(_ context.Context, texts []string) ([][]float32, er
 			return nil, errors.New("the model refuses a text")
 		}
 		e.asked.Add(1)
+		if text == e.blank {
+			vectors = append(vectors, nil)
+			continue
+		}
 		v := []float32{0, 0, 0, 0}
 		v[len(text)%4] = 1
 		vectors = append(vectors, v)
@@ -145,4 +150,24 @@ func TestAReplicaWithoutAnEmbedderLeavesItsMemoriesToOneThatHas(t *testing.T) {
 	command := r.again().open(func(c *Config) { c.Store = nil })
 	command.testOnlyRemember(t, ann, said("prefers tea"))
 	waitForVectors(t, k, 1)
+}
+
+// A text of which the model makes nothing has no vector, and is done.
+func TestATextThatMeansNothingKeepsNoOtherFromItsVector(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		model := &fakeEmbedder{blank: "!!!"}
+		k := r.open(func(c *Config) { c.Embedder = model })
+		k.testOnlyRemember(t, ann, said("prefers tea"), said("!!!"), said("likes coffee more than milk"))
+		waitForVectors(t, k, 2)
+		k.testOnlySync(t)
+		var waiting int
+		_, err := row(t.Context(), r.db.Reads, "SELECT COUNT(*) FROM memory_unembedded", nil, &waiting)
+		must(t, err)
+		if asked := model.asked.Load(); waiting != 0 || asked != 3 {
+			t.Errorf("%d wait for a vector; the model was asked %d times", waiting, asked)
+		}
+		if got := recall(t, k, Query{Filter: of(ann), Text: "!!!"}); len(got) != 0 {
+			t.Errorf("a query that means nothing recalls %v", got)
+		}
+	})
 }

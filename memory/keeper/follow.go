@@ -3,7 +3,9 @@ package keeper
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +45,14 @@ func (f *follower) reached(done int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.filled = done, true
+}
+
+// emptied is said before an index is filled anew: until that is done, whatever was
+// reached does not count.
+func (f *follower) emptied() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.done, f.filled = 0, false
 }
 
 func (f *follower) tried(err error) {
@@ -95,19 +105,25 @@ func (k *Keeper) apply(ctx context.Context) error {
 	case done == h.last:
 		return nil
 	}
-	return k.applyLines(ctx, done, h, func(done int64) error {
+	err = k.applyLines(ctx, done, h, func(done int64) error {
 		k.follow.reached(done)
 		return nil
 	})
+	if errors.Is(err, errTrimmed) {
+		return k.fill(ctx, nil)
+	}
+	return err
 }
 
 const linesAfter = "SELECT line_no, tenant_id, user_id, memory_id FROM memory_outbox WHERE line_no > ? ORDER BY line_no LIMIT ?"
 
 // applyLines applies what is after a line, and tells after each batch how far it is.
 // The numbers of lines are seen in their order (see tx), so that none is missed: when
-// there are no more, all numbers up to the head that was read before are done.
+// there are no more, all numbers up to the head that was read before are done. Lines
+// that were removed before they were read are errTrimmed.
 func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached func(done int64) error) error {
 	for {
+		from := done
 		var touched []key
 		err := each(ctx, k.db.Reads, linesAfter, []any{done, linesBatch}, func(rows *sql.Rows) error {
 			var one key
@@ -115,6 +131,9 @@ func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached fun
 			touched = append(touched, one)
 			return err
 		})
+		if err == nil {
+			err = k.notTrimmed(ctx, from)
+		}
 		if err == nil {
 			err = k.reindex(ctx, touched)
 		}
@@ -129,6 +148,18 @@ func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached fun
 			return err
 		}
 	}
+}
+
+// errTrimmed tells that an index cannot follow any more, and is to be filled anew.
+var errTrimmed = errors.New("lines of the outbox were removed before they were read")
+
+// notTrimmed tells whether all lines after one were still there a moment ago.
+func (k *Keeper) notTrimmed(ctx context.Context, from int64) error {
+	h, err := readHead(ctx, k.db.Reads, "")
+	if err == nil && h.trimmed > from {
+		err = errTrimmed
+	}
+	return err
 }
 
 // reindex puts memories into the index as they are now, and takes out those that
@@ -157,10 +188,54 @@ func (k *Keeper) reindex(ctx context.Context, touched []key) error {
 			}
 		}
 	}
-	if len(put) == 0 {
+	return k.put(ctx, put)
+}
+
+// put puts entries into the index. Of an index that all replicas share, it then takes
+// out what was forgotten meanwhile: where this keeper has lost the duty by now, another
+// one may have taken it out before this Put came through.
+func (k *Keeper) put(ctx context.Context, entries []memory.Entry) error {
+	if len(entries) == 0 {
 		return nil
 	}
-	return k.store.Put(ctx, put)
+	err := k.store.Put(ctx, entries)
+	if !k.shared {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime) // also after a Put of which nobody knows
+	defer cancel()
+	return errors.Join(err, k.takeOutForgotten(ctx, entries))
+}
+
+const idsThere = "SELECT memory_id FROM memory_node" + ofOwner + " AND memory_id IN "
+
+func (k *Keeper) takeOutForgotten(ctx context.Context, entries []memory.Entry) error {
+	of := map[Owner]map[memory.ID]bool{}
+	for _, e := range entries {
+		o := Owner{e.Tenant, e.User}
+		if of[o] == nil {
+			of[o] = map[memory.ID]bool{}
+		}
+		of[o][e.ID] = true
+	}
+	for o, ids := range of {
+		for some := range slices.Chunk(keysOf(ids), longList) {
+			list, args := inList(some)
+			there, err := texts[memory.ID](ctx, k.db.Reads, idsThere+list, append(ownerArgs(o), args...)...)
+			if err != nil {
+				return err
+			}
+			for _, id := range there {
+				delete(ids, id)
+			}
+		}
+		if len(ids) > 0 {
+			if err := k.store.Delete(ctx, o.Tenant, keysOf(ids)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func keysOf(set map[memory.ID]bool) []memory.ID {
@@ -212,13 +287,19 @@ func (k *Keeper) lastFailure() error {
 	return k.follow.failed
 }
 
-// indexed gives the line up to which the index is.
+// indexed gives the line up to which the index is, or -1 while it is not complete.
 func (k *Keeper) indexed(ctx context.Context) (int64, error) {
 	if !k.shared {
-		done, _ := k.follow.progress()
+		done, filled := k.follow.progress()
+		if !filled {
+			done = -1
+		}
 		return done, nil
 	}
 	d, err := k.readDuty(ctx, k.db.Reads, dutyIndex)
+	if err == nil && d.version == "" { // it is being filled
+		d.done = -1
+	}
 	return d.done, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -14,12 +16,15 @@ import (
 // Bounds of one reconciliation: what a user of years has, and what one transaction
 // can read. Of more claims the newest count.
 const (
-	maxClaims = 4096
+	maxClaims = 4096 // of each layer
 	maxGaps   = 4096
+
+	reconcileTries = 5 // while others change what is compared
 )
 
 const (
-	withClaims   = "SELECT memory_id FROM memory_claim" + ofOwner + " ORDER BY memory_id DESC LIMIT ?"
+	withClaims   = "SELECT memory_id FROM memory_claim" + ofOwner + " AND layer = ? AND is_active = 1 ORDER BY memory_id DESC LIMIT ?"
+	gapsStand    = "SELECT gap_id, question_id, closed FROM memory_gap" + ofOwner + " ORDER BY gap_id LIMIT ?"
 	gapsOfOwner  = "SELECT detail FROM memory_gap" + ofOwner + " ORDER BY gap_id LIMIT ?"
 	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at, gap_id LIMIT ?"
 	gapThere     = "SELECT gap_id FROM memory_gap" + ofMemory + " AND occasion = ?"
@@ -38,61 +43,114 @@ const (
 // Reconcile compares what a user declared with what was seen of him, by memory's
 // rules, and keeps what follows: more trust where it agrees, gaps where it does not,
 // and questions. It changes no word of a memory. It gives what was kept: of a memory
-// and a session one gap, of a memory one question that waits. It may be repeated.
+// and a session one gap, of a memory one question that waits. It may be repeated. It
+// fails with StoreConflict, and keeps nothing, where the memories do not hold still.
 func (k *Keeper) Reconcile(ctx context.Context, o Owner, set memory.ReconcileConfig) (memory.Reconciliation, error) {
 	const op = "keeper.Reconcile"
 	if err := o.check(); err != nil {
 		return memory.Reconciliation{}, fail(op, err)
 	}
-	var kept memory.Reconciliation
-	err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
-		kept, err = t.reconcile(ctx, o, set)
+	for range reconcileTries {
+		before, err := readClaims(ctx, k.db.Reads, o)
+		if err != nil {
+			return memory.Reconciliation{}, fail(op, err)
+		}
+		r := memory.Reconcile(set, before.declared, before.seen, before.gaps, k.now().UTC().Truncate(time.Microsecond))
+		kept, done, err := k.keepReconciled(ctx, o, before, r)
+		if err != nil || done {
+			return kept, fail(op, err)
+		}
+	}
+	return memory.Reconciliation{}, fail(op, abi.NewProblem(abi.StoreConflict, "the user's memories change faster than they can be compared").WithHint("try again"))
+}
+
+// A claims is what a reconciliation compares. It is compared outside of a transaction,
+// since that takes a while and all others would wait for it.
+type claims struct {
+	declared, seen []memory.Node
+	gaps           []memory.Gap
+	marks          []string // tell whether anything of it has changed
+}
+
+func readClaims(ctx context.Context, on host.Statements, o Owner) (c claims, err error) {
+	if c.marks, err = claimMarks(ctx, on, o); err != nil { // first: what comes later shows then
+		return c, err
+	}
+	for _, layer := range []memory.Layer{memory.Declared, memory.Behaviour} {
+		ids, err := claimsOf(ctx, on, o, layer)
+		if err != nil {
+			return c, err
+		}
+		all, err := findAll(ctx, on, o, ids)
+		if err != nil {
+			return c, err
+		}
+		for _, s := range all {
+			if layer == memory.Declared {
+				c.declared = append(c.declared, s.Node)
+			} else {
+				c.seen = append(c.seen, s.Node)
+			}
+		}
+	}
+	c.gaps, err = documents[memory.Gap](ctx, on, gapsOfOwner, append(ownerArgs(o), maxGaps)...)
+	return c, err
+}
+
+// claimsOf gives the newest active memories of a layer that have a claim.
+func claimsOf(ctx context.Context, on host.Statements, o Owner, layer memory.Layer) ([]memory.ID, error) {
+	return texts[memory.ID](ctx, on, withClaims, append(ownerArgs(o), int(layer), maxClaims)...)
+}
+
+// claimMarks gives what changes with anything that a reconciliation compares: which
+// memories there are, whose text and claim never change, and how the gaps stand.
+func claimMarks(ctx context.Context, on host.Statements, o Owner) (marks []string, err error) {
+	for _, layer := range []memory.Layer{memory.Declared, memory.Behaviour} {
+		ids, err := claimsOf(ctx, on, o, layer)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			marks = append(marks, string(id))
+		}
+	}
+	err = each(ctx, on, gapsStand, append(ownerArgs(o), maxGaps), func(rows *sql.Rows) error {
+		var gap, question, closed string
+		err := rows.Scan(&gap, &question, &closed)
+		marks = append(marks, gap, question, closed)
+		return err
+	})
+	return marks, err
+}
+
+// keepReconciled keeps what follows, unless what was compared has changed.
+func (k *Keeper) keepReconciled(ctx context.Context, o Owner, before claims, r memory.Reconciliation) (kept memory.Reconciliation, done bool, err error) {
+	if len(r.Agreed)+len(r.Gaps)+len(r.Questions)+len(r.Asked) == 0 {
+		return memory.Reconciliation{Asked: r.Asked}, true, nil
+	}
+	err = k.change(ctx, func(ctx context.Context, t *tx) error {
+		marks, err := claimMarks(ctx, t.on, o)
+		if done = err == nil && slices.Equal(marks, before.marks); err != nil || !done {
+			return err
+		}
+		kept, err = t.keepReconciled(ctx, o, before, r)
 		return err
 	})
 	if err != nil {
-		return memory.Reconciliation{}, fail(op, err)
+		return memory.Reconciliation{}, false, err
 	}
-	return kept, nil
+	return kept, done, nil
 }
 
-func (t *tx) reconcile(ctx context.Context, o Owner, set memory.ReconcileConfig) (kept memory.Reconciliation, err error) {
-	ids, err := texts[memory.ID](ctx, t.on, withClaims, append(ownerArgs(o), maxClaims)...)
-	if err != nil {
-		return kept, err
-	}
-	all, err := findAll(ctx, t.on, o, ids)
-	if err != nil {
-		return kept, err
-	}
-	of := map[memory.ID]stored{}
-	var declared, seen []memory.Node
-	for _, s := range all { // what does not count is left out by the rules
-		switch s.Layer {
-		case memory.Declared:
-			declared, of[s.ID] = append(declared, s.Node), s
-		case memory.Behaviour:
-			seen = append(seen, s.Node)
-		}
-	}
-	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOwner, append(ownerArgs(o), maxGaps)...)
-	if err != nil {
-		return kept, err
-	}
-	r := memory.Reconcile(set, declared, seen, gaps, t.at)
-	return t.keepReconciled(ctx, of, gaps, r)
-}
-
-func (t *tx) keepReconciled(ctx context.Context, of map[memory.ID]stored, gaps []memory.Gap, r memory.Reconciliation) (kept memory.Reconciliation, err error) {
+func (t *tx) keepReconciled(ctx context.Context, o Owner, before claims, r memory.Reconciliation) (kept memory.Reconciliation, err error) {
 	for _, a := range r.Agreed {
-		s := of[a.Memory]
-		s.Node = a.Apply(s.Node)
-		if err := t.lived(ctx, Owner{s.Tenant, s.User}, s.ID, Verified, "behaviour"); err != nil {
+		added, err := t.agree(ctx, o, before, a)
+		if err != nil {
 			return kept, err
 		}
-		if err := t.save(ctx, s); err != nil {
-			return kept, err
+		if added {
+			kept.Agreed = append(kept.Agreed, a)
 		}
-		kept.Agreed = append(kept.Agreed, a)
 	}
 	for _, g := range r.Gaps {
 		added, err := t.addGap(ctx, g)
@@ -113,7 +171,7 @@ func (t *tx) keepReconciled(ctx context.Context, of map[memory.ID]stored, gaps [
 		}
 	}
 	kept.Asked = r.Asked
-	for _, g := range gaps {
+	for _, g := range before.gaps {
 		if question, ok := r.Asked[g.ID]; ok {
 			g.Question = question
 			if err := t.saveGap(ctx, g); err != nil {
@@ -122,6 +180,24 @@ func (t *tx) keepReconciled(ctx context.Context, of map[memory.ID]stored, gaps [
 		}
 	}
 	return kept, nil
+}
+
+// agree keeps an agreement, unless the memory is believed otherwise by now: then the
+// next reconciliation finds it again.
+func (t *tx) agree(ctx context.Context, o Owner, before claims, a memory.Agreement) (bool, error) {
+	s, err := find(ctx, t.on, t.lock, o, a.Memory)
+	if err != nil {
+		return false, err
+	}
+	at := slices.IndexFunc(before.declared, func(n memory.Node) bool { return n.ID == a.Memory })
+	if was := before.declared[at]; s.Trust != was.Trust || s.Verified != was.Verified || !s.Agreed.Equal(was.Agreed) {
+		return false, nil
+	}
+	s.Node = a.Apply(s.Node)
+	if err := t.lived(ctx, o, s.ID, Verified, "behaviour"); err != nil {
+		return false, err
+	}
+	return true, t.save(ctx, s)
 }
 
 // addGap keeps a gap, unless its memory has one of its session.

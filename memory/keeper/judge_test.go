@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"sync"
@@ -272,4 +273,83 @@ func TestATraceIsWrittenAtThreeMoments(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a tool returned does not push out what the user said.
+func TestWordsAreComparedHoweverManyFactsThereAre(t *testing.T) {
+	k := sqliteRig(t).open(func(c *Config) { c.Store = nil })
+	contradict(t, k, ann)
+	for round := range maxClaims/MaxRemember + 1 {
+		var facts []memory.Node
+		for i := range MaxRemember {
+			facts = append(facts, priced(fmt.Sprint("sku", i), float64(round), k.now()))
+		}
+		k.testOnlyRemember(t, ann, facts...)
+	}
+	observe(t, k, ann, 9, 30)
+	gaps, err := k.Gaps(t.Context(), ann)
+	if must(t, err); len(gaps) != 4 {
+		t.Errorf("%d gaps; want 4", len(gaps))
+	}
+}
+
+// What was forgotten while it was compared leaves no gap, and what leads to nothing
+// keeps no writer waiting.
+func TestAReconciliationComparesOutsideOfATransaction(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		write, writes, before := r.db.Write, 0, func() {}
+		r.db.Write = func(ctx context.Context, run func(context.Context, host.Statements) error) error {
+			writes++
+			first := before
+			before = func() {}
+			first()
+			return write(ctx, run)
+		}
+		k := r.open(func(c *Config) { c.Store = nil })
+		contradict(t, k, ann)
+		n := memory.Node{Text: "opened with 30 minutes once more", Layer: memory.Behaviour, Kind: memory.Habit, Claim: new(memory.Between("opening.minutes", 30, 30, "min")),
+			Source: memory.Source{Session: "live9", Order: 1}}
+		late := k.testOnlyRemember(t, ann, n)
+		before = func() {
+			_, err := k.Forget(t.Context(), ann, Wish{IDs: late})
+			must(t, err)
+		}
+		done, err := k.Reconcile(t.Context(), ann, memory.DefaultReconcile())
+		if err != nil || len(done.Gaps) != 0 {
+			t.Errorf("a gap of what was forgotten: %+v, %v", done.Gaps, err)
+		}
+		if gaps, err := k.Gaps(t.Context(), ann); err != nil || len(gaps) != 3 {
+			t.Errorf("%d gaps, %v", len(gaps), err)
+		}
+		writes = 0
+		_, err = k.Reconcile(t.Context(), ann, memory.DefaultReconcile())
+		if must(t, err); writes != 0 {
+			t.Errorf("%d transactions for nothing", writes)
+		}
+	})
+}
+
+func TestAReplayReadsAllTracesOrFails(t *testing.T) {
+	k := sqliteRig(t).open(func(c *Config) { c.Store = nil })
+	for range tracesPage + 10 {
+		decide(t, k, ann, "wine", nil)
+	}
+	before, err := k.Trusts(t.Context(), ann)
+	must(t, err)
+	_, err = k.replayTrust(t.Context(), ann, tracesPage+9)
+	wantCode(t, fail("keeper.ReplayTrust", err), abi.BadValue)
+	for range 2 {
+		after, err := k.Trusts(t.Context(), ann)
+		if must(t, err); !maps.Equal(after, before) {
+			t.Errorf("the trust is %v, was %v", after, before)
+		}
+		r, err := k.ReplayTrust(t.Context(), ann)
+		if must(t, err); len(r.Differ) != 0 {
+			t.Errorf("%v differ", r.Differ)
+		}
+	}
+	outcomes, err := k.outcomes(t.Context(), ann, MaxTraces)
+	if must(t, err); len(outcomes) != tracesPage+10 || outcomes[0].Question+outcomes[0].Output+outcomes[0].Alternative != "" {
+		t.Errorf("%d outcomes, the first %+v", len(outcomes), outcomes[0])
+	}
 }

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -44,6 +45,8 @@ type Config struct {
 	// Progress is told by Open how many memories a rebuild has put into the Store so
 	// far. May be nil.
 	Progress func(done int)
+
+	dutyTime time.Duration // dutyTime by default; less in a test
 }
 
 // A Keeper keeps the memories of one host: the truth in its database, and an index
@@ -63,6 +66,7 @@ type Keeper struct {
 	log      *slog.Logger
 	lock     string // ends a SELECT of a row that the transaction will write
 	holder   string // of duties
+	dutyTime time.Duration
 
 	wake    chan struct{} // a commit of this keeper's: look at the outbox now
 	toEmbed chan struct{} // there is something to embed
@@ -108,6 +112,7 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 	if k.initialTrust == 0 {
 		k.initialTrust = memory.InitialTrust
 	}
+	k.dutyTime = cmp.Or(c.dutyTime, dutyTime)
 	if k.ranking == (memory.Ranking{}) {
 		k.ranking = memory.Measured()
 	}

@@ -17,16 +17,28 @@ type Moment struct {
 	Known time.Time // as far as it was known at this time
 }
 
+// clockSkew is how far behind the writer's clock a reader's may be. What another
+// replica has kept is known now, whatever the clock here says.
+const clockSkew = 5 * time.Second
+
 // holds tells whether a memory held at a moment, as far as it was known then.
-func (s stored) holds(at Moment) bool {
-	if at.Known.Before(s.Known.From) || !s.Known.Until.IsZero() && !at.Known.Before(s.Known.Until) {
+func (s stored) holds(m Moment, now time.Time) bool {
+	at, from, until := m.orNow(now), s.Valid.From, s.Valid.Until
+	if !s.Known.Until.IsZero() && !at.Known.Before(s.Known.Until) {
 		return false
 	}
-	until := s.Valid.Until
-	if at.Known.Before(s.Ended) { // nobody knew yet that it would end
-		until = s.Prior
+	if !m.Known.IsZero() {
+		if m.Known.Before(s.Known.From) {
+			return false
+		}
+		if m.Known.Before(s.Ended) { // nobody knew yet that it would end
+			until = s.Prior
+		}
 	}
-	return !at.True.Before(s.Valid.From) && (until.IsZero() || at.True.Before(until))
+	if m.True.IsZero() {
+		from = from.Add(-clockSkew)
+	}
+	return !at.True.Before(from) && (until.IsZero() || at.True.Before(until))
 }
 
 // orNow fills in what is not said. What is to come is asked as of what is known now.
@@ -94,7 +106,7 @@ const nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_i
 
 func (p Page) wants(s stored, now time.Time) bool {
 	return among(p.Kinds, s.Kind) && among(p.Layers, s.Layer) && among(p.Statuses, s.Status) &&
-		(p.Entity == "" || p.Entity == s.Entity) && (p.Scene == "" || s.Scene == "" || p.Scene == s.Scene) && (p.AsOf == nil || s.holds(p.AsOf.orNow(now)))
+		(p.Entity == "" || p.Entity == s.Entity) && (p.Scene == "" || s.Scene == "" || p.Scene == s.Scene) && (p.AsOf == nil || s.holds(*p.AsOf, now))
 }
 
 func among[T comparable](wanted []T, one T) bool {

@@ -19,13 +19,14 @@ const (
 
 // A Query asks for memories.
 type Query struct {
-	// Filter says which may be found; its Tenant must be set, and its User too unless
-	// all users of the tenant are meant. Without Statuses it finds active memories
-	// that hold at the time that is asked of, or now.
+	// Filter says which may be found; its Tenant must be set, and its User too. Without
+	// Statuses it finds active memories that hold at the time that is asked of, or now.
 	Filter memory.Filter
-	Text   string
-	Limit  int     // at most MaxRecall; DefaultRecall by default
-	AsOf   *Moment // asks for the past: what held then, as far as it was known then
+	// AllUsers asks for the memories of all users of the tenant: the User is empty then.
+	AllUsers bool
+	Text     string
+	Limit    int     // at most MaxRecall; DefaultRecall by default
+	AsOf     *Moment // asks for the past: what held then, as far as it was known then
 	// Quiet recalls are not counted: those of somebody who looks after the memories.
 	Quiet bool
 }
@@ -70,10 +71,12 @@ func (k *Keeper) Recall(ctx context.Context, q Query) ([]Hit, error) {
 
 func (q Query) check() error {
 	o := Owner{q.Filter.Tenant, q.Filter.User}
-	if o.User == "" {
+	if q.AllUsers && o.User == "" {
 		o.User = "any"
 	}
 	switch {
+	case q.AllUsers && q.Filter.User != "":
+		return badValue("a recall asks for all users and for one").WithHint("leave out one of them")
 	case q.Limit < 0 || q.Limit > MaxRecall:
 		return badValue("a recall asks for %d memories; it may ask for 1 to %d", q.Limit, MaxRecall)
 	case len(q.Text) > MaxQueryBytes:
@@ -109,6 +112,9 @@ func (k *Keeper) vectorOf(ctx context.Context, text string) []float32 {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	vectors, err := k.embedder.Embed(ctx, []string{text})
+	if err == nil && len(vectors) == 1 && vectors[0] == nil { // the model makes nothing of it
+		return nil
+	}
 	if err != nil || !k.fit(vectors, 1) {
 		k.log.Warn("memories: a query has no vector; words alone answer", "error", err)
 		return nil
@@ -163,11 +169,11 @@ func (s stored) answers(q Query, now time.Time) bool {
 	case len(q.Filter.Statuses) > 0 && !among(q.Filter.Statuses, s.Status):
 		return false
 	case q.AsOf != nil:
-		return s.holds(q.AsOf.orNow(now))
+		return s.holds(*q.AsOf, now)
 	case len(q.Filter.Statuses) > 0:
 		return true
 	}
-	return s.Status == memory.Active && s.holds(Moment{}.orNow(now))
+	return s.Status == memory.Active && s.holds(Moment{}, now)
 }
 
 func (k *Keeper) count(hits []Hit) {

@@ -98,7 +98,7 @@ func TestTenantsAndUsersDoNotSeeEachOther(t *testing.T) {
 				t.Errorf("the memory of %v became %+v", o, n)
 			}
 		}
-		if got := recall(t, k, Query{Filter: memory.Filter{Tenant: "shop"}, Text: "tea"}); len(got) != 2 {
+		if got := recall(t, k, Query{Filter: memory.Filter{Tenant: "shop"}, AllUsers: true, Text: "tea"}); len(got) != 2 {
 			t.Errorf("all users of a tenant: %v", got)
 		}
 	})
@@ -193,7 +193,8 @@ func TestRecallsAreCountedLateAndAdoptsAtOnce(t *testing.T) {
 func TestRecallRefusesWhatIsOutOfBounds(t *testing.T) {
 	r := sqliteRig(t)
 	k := r.open()
-	for _, q := range []Query{{Text: "x"}, {Filter: of(ann), Limit: MaxRecall + 1}, {Filter: of(ann), Limit: -1}, {Filter: of(ann), Text: string(make([]byte, MaxQueryBytes+1))}, {Filter: memory.Filter{Tenant: host.HostTenant}}} {
+	for _, q := range []Query{{Text: "x"}, {Filter: of(ann), Limit: MaxRecall + 1}, {Filter: of(ann), Limit: -1}, {Filter: of(ann), Text: string(make([]byte, MaxQueryBytes+1))}, {Filter: memory.Filter{Tenant: host.HostTenant}},
+		{Filter: memory.Filter{Tenant: "shop"}, Text: "x"}, {Filter: of(ann), AllUsers: true, Text: "x"}, {Filter: memory.Filter{}, AllUsers: true}} {
 		_, err := k.Recall(t.Context(), q)
 		wantCode(t, err, abi.BadValue)
 	}
@@ -214,4 +215,30 @@ func TestADenseLegAddsWhatWordsDoNotFind(t *testing.T) {
 	if len(hits) != 1 || !slices.ContainsFunc(hits[0].Parts, func(p memory.Part) bool { return p.Name == "meaning" }) {
 		t.Errorf("%+v", hits)
 	}
+}
+
+// A replica whose clock is behind recalls what another one has just kept.
+func TestAClockThatIsBehindHidesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		c, behind := newClock(), newClock()
+		c.move(2 * time.Second)
+		writer, reader := r.open(withClock(c)), r.again().open(withClock(behind))
+		n := said("likes jasmine tea")
+		n.Valid.From = c.now()
+		writer.testOnlyRemember(t, ann, n)
+		reader.testOnlySync(t)
+		if got := recall(t, reader, Query{Filter: of(ann), Text: "jasmine"}); len(got) != 1 {
+			t.Errorf("the replica recalls %v", got)
+		}
+		if page, err := reader.List(t.Context(), ann, Page{AsOf: &Moment{}}); err != nil || len(page) != 1 {
+			t.Errorf("the replica lists %v, %v", page, err)
+		}
+		n = said("will like jasmine next year")
+		n.Valid.From = c.now().Add(time.Minute)
+		writer.testOnlyRemember(t, ann, n)
+		reader.testOnlySync(t)
+		if got := recall(t, reader, Query{Filter: of(ann), Text: "jasmine"}); len(got) != 1 {
+			t.Errorf("what is to come is recalled: %v", got)
+		}
+	})
 }

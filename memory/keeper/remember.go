@@ -29,7 +29,7 @@ type Remembering struct {
 // Remember keeps memories of an owner, all or none, and tells in the order of nodes
 // what became of each. What one of the owner's active or archived memories says
 // already, of the same layer, kind and target, is not kept twice: that one counts as
-// verified, once for each source, and comes back if it was archived. So Remember may
+// verified, once for each source that is named down to its call or input, and comes back if it was archived. So Remember may
 // be called again with the same.
 //
 // Text, Layer and Kind must be set. Tenant and User are the owner's, whatever the
@@ -153,21 +153,24 @@ const verifiedBy = "SELECT event FROM memory_life" + ofMemory + " AND cause = ? 
 
 // knows tells whether a source has counted for a memory already.
 func (t *tx) knows(ctx context.Context, s stored, cause string) (bool, error) {
-	if cause == "" {
+	if cause == "" { // no event of a source has an empty cause
 		return false, nil
 	}
 	var event string
 	return row(ctx, t.on, verifiedBy, append(memoryArgs(Owner{s.Tenant, s.User}, s.ID), cause), &event)
 }
 
-// verify counts once that a source says what a memory says.
+// verify counts once that a source says what a memory says. A source that has no name
+// counts never: it may be the same one again, and would bear itself out.
 func (t *tx) verify(ctx context.Context, old stored, n memory.Node) error {
 	o, cause := Owner{old.Tenant, old.User}, sourceKey(n.Source)
 	if known, err := t.knows(ctx, old, cause); err != nil || known {
 		return err
 	}
-	old.Verified++
-	old.Trust = max(old.Trust, n.Trust)
+	if cause != "" {
+		old.Verified++
+		old.Trust = max(old.Trust, n.Trust)
+	}
 	if n.At.After(old.At) {
 		old.At = n.At
 	}
@@ -177,8 +180,10 @@ func (t *tx) verify(ctx context.Context, old stored, n memory.Node) error {
 			return err
 		}
 	}
-	if err := t.lived(ctx, o, old.ID, Verified, cause); err != nil {
-		return err
+	if cause != "" {
+		if err := t.lived(ctx, o, old.ID, Verified, cause); err != nil {
+			return err
+		}
 	}
 	return t.save(ctx, old)
 }

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -203,4 +204,53 @@ func TestRememberRefusesWhatItCannotKeep(t *testing.T) {
 	if page, err := k.List(t.Context(), ann, Page{}); err != nil || len(page) != 0 {
 		t.Errorf("%d memories of refused calls were kept, %v", len(page), err)
 	}
+}
+
+// The user's words are kept unless they are the same words: to lose them is worse than
+// to have them twice.
+func TestWordsOfTheUserAreTheSameOnlyInTheirOrder(t *testing.T) {
+	rule := "please tell the price of the %s packaging first and only then the price of all the other packagings that we have in the shop today or tomorrow or next week"
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{"I like A more than B when I sell in the evening", "I like B more than A when I sell in the evening", false},
+		{fmt.Sprintf(rule, "red"), fmt.Sprintf(rule, "blue"), false},
+		{"直播间背景以后都用红色的，灯光调暗一点，桌上放两束花，别的东西都收起来，机位保持在正前方，声音开大一点", "直播间背景以后都用蓝色的，灯光调暗一点，桌上放两束花，别的东西都收起来，机位保持在正前方，声音开大一点", false},
+		{"margin above 5%", "margin above 5", false},
+		{"price < 50", "price > 50", false},
+		{"直播不要 打断我", "直播，不要打断我！", true},
+		{"Likes TEA, in the Café.", "likes tea in the cafe", true},
+	} {
+		a, b := said(tt.a), said(tt.b)
+		if got := sameMeaning(a, b); got != tt.same {
+			t.Errorf("%q and %q: same %v", tt.a, tt.b, got)
+		}
+		k := sqliteRig(t).open()
+		ids := k.testOnlyRemember(t, ann, a, b)
+		if same := ids[0] == ids[1]; same != tt.same {
+			t.Errorf("%q and %q are one memory: %v", tt.a, tt.b, same)
+		}
+	}
+	a, b := said(fmt.Sprintf(rule, "red")), said(fmt.Sprintf(rule, "blue"))
+	a.Layer, b.Layer = memory.Fact, memory.Fact
+	if !sameMeaning(a, b) {
+		t.Error("two facts with nearly the same terms are two")
+	}
+}
+
+func TestASourceWithoutANameVerifiesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		n := said("likes blue packaging")
+		n.Source = memory.Source{Session: "s1"} // by a skill, which names no call
+		id := k.testOnlyRemember(t, ann, n)[0]
+		for range 5 {
+			n.Trust = 0.9
+			k.testOnlyRemember(t, ann, n)
+		}
+		if got := k.testOnlyGet(t, ann, id); got.Verified != 0 || got.Trust != 0.6 {
+			t.Errorf("it bore itself out %d times, trust %v", got.Verified, got.Trust)
+		}
+	})
 }

@@ -82,7 +82,22 @@ func (t *tx) removeRows(ctx context.Context, o Owner, id memory.ID) error {
 	return t.touched(ctx, o, id)
 }
 
-const removeLinked = "DELETE FROM memory_link" + ofOwner + " AND link_role = ? AND other_id = ?"
+const (
+	linkedTo   = "SELECT memory_id FROM memory_link" + ofOwner + " AND link_role = ? AND other_id = ?"
+	removeLink = "DELETE FROM memory_link" + ofMemory + " AND link_role = ? AND other_id = ?"
+)
+
+// removeLinked removes the links of a role to a memory, a gap or a trace. They are
+// looked up first: a DELETE by the other end reads all links of the user on SQLite.
+func (t *tx) removeLinked(ctx context.Context, o Owner, role, other string) error {
+	ids, err := texts[memory.ID](ctx, t.on, linkedTo, append(ownerArgs(o), role, other)...)
+	for _, id := range ids {
+		if err == nil {
+			_, err = exec(ctx, t.on, removeLink, append(memoryArgs(o, id), role, other)...)
+		}
+	}
+	return err
+}
 
 // unlink removes what others keep of a memory: gaps whose evidence it is, with what
 // they say was seen, and the words of traces that point to it.
@@ -106,7 +121,7 @@ func (t *tx) unlink(ctx context.Context, o Owner, id memory.ID) error {
 		}
 	}
 	for _, role := range []string{roleDerived, roleNext} { // of others to this one
-		if _, err := exec(ctx, t.on, removeLinked, append(ownerArgs(o), role, string(id))...); err != nil {
+		if err := t.removeLinked(ctx, o, role, string(id)); err != nil {
 			return err
 		}
 	}
@@ -133,8 +148,7 @@ func (t *tx) removeGap(ctx context.Context, o Owner, gap string) error {
 			return err
 		}
 	}
-	_, err = exec(ctx, t.on, removeLinked, append(ownerArgs(o), roleEvidence, gap)...)
-	return err
+	return t.removeLinked(ctx, o, roleEvidence, gap)
 }
 
 // removeQuestion removes the question that a gap led to. The other gaps of it no
@@ -216,7 +230,7 @@ func (t *tx) silence(ctx context.Context, o Owner, traces []string, err error) e
 			}
 		}
 		if err == nil {
-			_, err = exec(ctx, t.on, removeLinked, append(ownerArgs(o), roleTrace, trace)...)
+			err = t.removeLinked(ctx, o, roleTrace, trace)
 		}
 	}
 	return err

@@ -14,7 +14,8 @@ import (
 )
 
 // Two memories mean the same if they have the same target, the same numbers and
-// negations, and nearly the same terms. To find such a one among many, each has a
+// negations, and nearly the same terms; what the user said is the same only in the
+// same words in the same order, since "A before B" has the terms of "B before A". To find such a one among many, each has a
 // few bands: hashes of the least hashes of its terms (MinHash, Broder 1997). Two
 // texts that share nine terms of ten share a band with a probability of 0.995; two
 // that share one of ten with 0.004.
@@ -69,7 +70,42 @@ func mix(x uint64) uint64 {
 // differ: a double is a nuisance, a lost statement is a fault.
 func sameMeaning(a, b memory.Node) bool {
 	return sameTarget(a, b) && a.Lives == b.Lives && reflect.DeepEqual(a.Claim, b.Claim) &&
-		slices.Equal(marksOf(a.Text), marksOf(b.Text)) && sameWords(a.Text, b.Text)
+		slices.Equal(marksOf(a.Text), marksOf(b.Text)) && sameText(a, b)
+}
+
+func sameText(a, b memory.Node) bool {
+	if a.Layer == memory.Declared && a.Source.Document == "" {
+		return slices.Equal(sequenceOf(a.Text), sequenceOf(b.Text))
+	}
+	return sameWords(a.Text, b.Text)
+}
+
+// sequenceOf gives the words, the Han letters and the signs that count of a text, in
+// order and folded. Spaces and punctuation say nothing; a percent sign does. A text
+// of signs alone is one word.
+func sequenceOf(text string) (sequence []string) {
+	word := ""
+	end := func() {
+		if word != "" {
+			sequence = append(sequence, word)
+		}
+		word = ""
+	}
+	for _, r := range tokens.Fold(text) {
+		switch {
+		case unicode.Is(unicode.Han, r) || unicode.IsSymbol(r) || r == '%':
+			end()
+			sequence = append(sequence, string(r))
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
+			word += string(r)
+		default:
+			end()
+		}
+	}
+	if end(); len(sequence) == 0 {
+		return []string{strings.TrimSpace(text)}
+	}
+	return sequence
 }
 
 // sameTarget compares what two memories are, and of what. Layers stay apart: what a

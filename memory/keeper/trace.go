@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"maps"
 	"time"
 	"unicode/utf8"
 
@@ -15,21 +16,22 @@ import (
 // Bounds of traces.
 const (
 	MaxTraceSources = 64
-	MaxTraces       = 100_000 // of one user that a replay reads: years of decisions
+	MaxTraces       = 100_000 // of one user, attributed, that a replay reads: years of decisions
 	tracesPage      = 256
 )
 
 const (
-	ofTrace      = ofOwner + " AND trace_id = ?"
-	traceOf      = "SELECT detail FROM memory_trace" + ofTrace
-	tracesAfter  = "SELECT detail FROM memory_trace" + ofOwner + " AND trace_id > ? ORDER BY trace_id LIMIT ?"
-	makeTrace    = "INSERT INTO memory_trace (attributed_at, session_id, input_id, outcome, detail, tenant_id, user_id, trace_id, domain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	changeTrace  = "UPDATE memory_trace SET attributed_at = ?, session_id = ?, input_id = ?, outcome = ?, detail = ?" + ofTrace
-	trustOf      = "SELECT score, moved_at FROM memory_trust" + ofOwner + " AND domain = ?"
-	trustsOf     = "SELECT domain, score FROM memory_trust" + ofOwner
-	makeTrust    = "INSERT INTO memory_trust (tenant_id, user_id, domain, score, moved_at) VALUES (?, ?, ?, ?, ?)"
-	changeTrust  = "UPDATE memory_trust SET score = ?, moved_at = ?" + ofOwner + " AND domain = ?"
-	removeTrusts = "DELETE FROM memory_trust" + ofOwner
+	ofTrace       = ofOwner + " AND trace_id = ?"
+	traceOf       = "SELECT detail FROM memory_trace" + ofTrace
+	tracesAfter   = "SELECT detail FROM memory_trace" + ofOwner + " AND trace_id > ? ORDER BY trace_id LIMIT ?"
+	outcomesAfter = "SELECT outcome FROM memory_trace" + ofOwner + " AND trace_id > ? AND attributed_at > 0 ORDER BY trace_id LIMIT ?"
+	makeTrace     = "INSERT INTO memory_trace (attributed_at, session_id, input_id, outcome, detail, tenant_id, user_id, trace_id, domain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	changeTrace   = "UPDATE memory_trace SET attributed_at = ?, session_id = ?, input_id = ?, outcome = ?, detail = ?" + ofTrace
+	trustOf       = "SELECT score, moved_at FROM memory_trust" + ofOwner + " AND domain = ?"
+	trustsOf      = "SELECT domain, score, moved_at FROM memory_trust" + ofOwner
+	makeTrust     = "INSERT INTO memory_trust (tenant_id, user_id, domain, score, moved_at) VALUES (?, ?, ?, ?, ?)"
+	changeTrust   = "UPDATE memory_trust SET score = ?, moved_at = ?" + ofOwner + " AND domain = ?"
+	removeTrusts  = "DELETE FROM memory_trust" + ofOwner
 )
 
 // Show keeps a decision point when it is shown: of the trace the owner, the domain,
@@ -224,14 +226,11 @@ func (k *Keeper) trust(ctx context.Context, on host.Statements, o Owner, domain 
 
 // Trusts gives the trust of an owner in every domain that has an attributed trace.
 func (k *Keeper) Trusts(ctx context.Context, o Owner) (map[string]float64, error) {
+	all, err := trustsBy(ctx, k.db.Reads, o)
 	scores := map[string]float64{}
-	err := each(ctx, k.db.Reads, trustsOf, ownerArgs(o), func(rows *sql.Rows) error {
-		var domain string
-		var score float64
-		err := rows.Scan(&domain, &score)
-		scores[domain] = score
-		return err
-	})
+	for domain, one := range all {
+		scores[domain] = one.score
+	}
 	return scores, fail("keeper.Trusts", err)
 }
 
@@ -243,24 +242,52 @@ func (k *Keeper) Traces(ctx context.Context, o Owner, after string) ([]memory.Tr
 }
 
 // ReplayTrust rebuilds an owner's trust from the traces alone, by memory.Replay, and
-// puts it in the place of the scores that were kept. It gives what it found.
+// puts it in the place of the scores that were kept. It gives what it found. It fails,
+// and changes nothing, with BadValue where there are more than MaxTraces that were
+// attributed, and with StoreConflict where one is attributed meanwhile.
 func (k *Keeper) ReplayTrust(ctx context.Context, o Owner) (memory.Replayed, error) {
 	const op = "keeper.ReplayTrust"
 	if err := o.check(); err != nil {
 		return memory.Replayed{}, fail(op, err)
 	}
-	var r memory.Replayed
-	err := k.change(ctx, func(ctx context.Context, t *tx) error {
-		traces, err := documents[memory.Trace](ctx, t.on, tracesAfter, append(ownerArgs(o), "", MaxTraces)...)
+	r, err := k.replayTrust(ctx, o, MaxTraces)
+	if err != nil {
+		return memory.Replayed{}, fail(op, err)
+	}
+	return r, nil
+}
+
+// A trust is a score and when it moved last.
+type trust struct {
+	score float64
+	moved int64
+}
+
+// replayTrust reads the traces outside of a transaction, and puts in what they say
+// unless a score has moved meanwhile.
+func (k *Keeper) replayTrust(ctx context.Context, o Owner, limit int) (r memory.Replayed, err error) {
+	before, err := trustsBy(ctx, k.db.Reads, o)
+	if err != nil {
+		return r, err
+	}
+	traces, err := k.outcomes(ctx, o, limit)
+	if err != nil {
+		return r, err
+	}
+	r = memory.Replay(k.initialTrust, traces)
+	last := map[string]time.Time{}
+	for _, trace := range traces {
+		if trace.Attributed.After(last[trace.Domain]) {
+			last[trace.Domain] = trace.Attributed
+		}
+	}
+	return r, k.change(ctx, func(ctx context.Context, t *tx) error {
+		now, err := trustsBy(ctx, t.on, o)
 		if err != nil {
 			return err
 		}
-		r = memory.Replay(k.initialTrust, traces)
-		last := map[string]time.Time{}
-		for _, trace := range traces {
-			if trace.Attributed.After(last[trace.Domain]) {
-				last[trace.Domain] = trace.Attributed
-			}
+		if !maps.Equal(now, before) {
+			return abi.NewProblem(abi.StoreConflict, "the user's trust moved while the traces were read").WithHint("try again")
 		}
 		if _, err = exec(ctx, t.on, removeTrusts, ownerArgs(o)...); err != nil {
 			return err
@@ -272,8 +299,34 @@ func (k *Keeper) ReplayTrust(ctx context.Context, o Owner) (memory.Replayed, err
 		}
 		return nil
 	})
-	if err != nil {
-		return memory.Replayed{}, fail(op, err)
+}
+
+// outcomes gives the attributed traces of an owner, without their words, and fails
+// where there are more than a limit: a score of some of them would be wrong.
+func (k *Keeper) outcomes(ctx context.Context, o Owner, limit int) (all []memory.Trace, err error) {
+	for after, more := "", true; more; {
+		page, err := documents[memory.Trace](ctx, k.db.Reads, outcomesAfter, append(ownerArgs(o), after, tracesPage)...)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); len(all) > limit {
+			return nil, badValue("the user has more than %d attributed traces, too many for a replay; the scores are as they were", limit)
+		}
+		if more = len(page) == tracesPage; more {
+			after = page[len(page)-1].ID
+		}
 	}
-	return r, nil
+	return all, nil
+}
+
+func trustsBy(ctx context.Context, on host.Statements, o Owner) (map[string]trust, error) {
+	all := map[string]trust{}
+	err := each(ctx, on, trustsOf, ownerArgs(o), func(rows *sql.Rows) error {
+		var domain string
+		var one trust
+		err := rows.Scan(&domain, &one.score, &one.moved)
+		all[domain] = one
+		return err
+	})
+	return all, err
 }

@@ -27,7 +27,7 @@ const (
 	functionShare   = 0.33 // of a word such as "the": not 0, since it may be a name
 	questionShare   = 0.1  // of a word such as 什么, which is rare in what answers it
 	momentShare     = 0.25 // of a word such as "yesterday", to a question of when
-	leadingShare    = 0.25  // of a letter that may be a name, or else says nothing
+	leadingShare    = 0.25 // of a letter that may be a name, or else says nothing
 	longestQuestion = 4 << 10
 )
 
@@ -80,6 +80,10 @@ func collect(ids []uint32, weigh func(id uint32, count int) float32) Vector {
 	}
 	return slices.Clip(vector)
 }
+
+// Fold gives a text in the one form of its letters that terms are made of: lower case,
+// simplified, of usual width and without accents. Nothing else of it changes.
+func Fold(text string) string { return strings.Map(fold, text) }
 
 // Find gives the weight of a term, 0 where the vector lacks it.
 func (v Vector) Find(id uint32) float32 {

@@ -1,0 +1,96 @@
+package keeper
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/index"
+)
+
+// A held store calls a function before it puts entries in.
+type held struct {
+	counting
+	before func(ctx context.Context)
+}
+
+func (s *held) Put(ctx context.Context, entries []memory.Entry) error {
+	if before := s.before; before != nil && len(entries) > 0 {
+		s.before = nil
+		before(ctx)
+	}
+	return s.Store.Put(ctx, entries)
+}
+
+// usurp gives a duty to somebody else.
+func usurp(t testing.TB, r rig, name string) {
+	t.Helper()
+	must(t, r.db.Write(context.Background(), func(ctx context.Context, on host.Statements) error {
+		_, err := exec(ctx, on, holdDuty, "keeper_else", time.Now().Add(time.Hour).UnixMicro(), name)
+		return err
+	}))
+}
+
+func TestALongFillKeepsItsDuty(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		const duty = 800 * time.Millisecond
+		store := &held{counting: counting{Store: index.New()}}
+		with := func(c *Config) { c.Store, c.Shared, c.dutyTime, c.Poll = store, true, duty, 10*time.Millisecond }
+		writer := r.open(func(c *Config) { c.Store = nil })
+		writer.testOnlyRemember(t, ann, said("common one"))
+		store.before = func(context.Context) { // one Put takes longer than the duty is kept without a word
+			time.Sleep(2 * duty)
+			r.again().open(with)
+		}
+		r.open(with)
+		if n := store.resets.Load(); n != 1 {
+			t.Errorf("the index was emptied %d times: another one took over meanwhile", n)
+		}
+		if got := finds(t, store, ann, "common"); len(got) != 1 {
+			t.Errorf("it finds %v", got)
+		}
+	})
+}
+
+func TestOpenGoesOnWhereAnotherReplicaTookTheIndexOver(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		writer := r.open(func(c *Config) { c.Store = nil })
+		writer.testOnlyRemember(t, ann, said("common one"))
+		store := &held{counting: counting{Store: index.New()}}
+		store.before = func(ctx context.Context) {
+			usurp(t, r, dutyIndex)
+			<-ctx.Done() // the loss is seen while the Put goes on
+		}
+		k := r.open(func(c *Config) { c.Store, c.Shared, c.dutyTime = store, true, 200*time.Millisecond })
+		wantCode(t, k.Rebuild(t.Context(), nil), abi.StoreConflict)
+	})
+}
+
+// A replica that lost its duty puts a memory in after the other one has taken it out.
+func TestWhatALateReplicaPutsInOfAForgottenMemoryIsTakenOut(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		store := &held{counting: counting{Store: index.New()}}
+		k := r.open(func(c *Config) { c.Store, c.Shared, c.dutyTime, c.Poll = store, true, 200*time.Millisecond, time.Hour })
+		k.follow.applying.Lock()
+		id := k.testOnlyRemember(t, ann, said("common secret"))[0]
+		writer := r.again().open(func(c *Config) { c.Store = nil })
+		store.before = func(ctx context.Context) {
+			usurp(t, r, dutyIndex)
+			<-ctx.Done()
+			_, err := writer.Forget(context.Background(), ann, Wish{IDs: []memory.ID{id}})
+			must(t, err)
+			must(t, store.Delete(context.Background(), ann.Tenant, []memory.ID{id})) // by who has the duty now
+		}
+		err := k.applyShared(t.Context())
+		k.follow.applying.Unlock()
+		if err != nil || store.before != nil {
+			t.Errorf("%v; put in: %v", err, store.before == nil)
+		}
+		if got := finds(t, store, ann, "secret"); len(got) != 0 {
+			t.Errorf("the index finds %v, which was forgotten", got)
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package keeper
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// purgeBatch bounds the memories that one transaction purges.
+const purgeBatch = 64
+
+const (
+	replacedBefore = "SELECT tenant_id, user_id, memory_id FROM memory_node WHERE replaced_at > 0 AND replaced_at < ? ORDER BY replaced_at, node_no LIMIT ?"
+	pointedTo      = "SELECT other_id FROM memory_link" + ofMemory + " AND link_role IN ('" + roleDerived + "', '" + roleEvidence + "', '" + roleTrace + "') LIMIT 1"
+	keepReplaced   = "UPDATE memory_node SET replaced_at = 0" + ofMemory
+)
+
+// PurgeSuperseded removes facts and habits (L2, L3), of all owners, that were
+// superseded longer ago than an age, from every table and index, and gives how many: a
+// tool that is asked for a price again and again leaves one for each. What the user
+// said stays, and so does what a gap, a trace or another memory was made of. There is
+// no receipt: nobody asked for it. It is safe to run from several replicas and to
+// repeat.
+func (k *Keeper) PurgeSuperseded(ctx context.Context, olderThan time.Duration) (purged int, err error) {
+	const op = "keeper.PurgeSuperseded"
+	if olderThan < 0 {
+		return 0, fail(op, badValue("an age of %v; give 0 or more", olderThan))
+	}
+	for more := true; more; {
+		n := 0
+		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+			n, more, err = t.purgeReplaced(ctx, t.at.Add(-olderThan))
+			return err
+		})
+		if err != nil {
+			return purged, fail(op, err)
+		}
+		purged += n
+	}
+	return purged, nil
+}
+
+// purgeReplaced removes one batch. What something points to is looked at once.
+func (t *tx) purgeReplaced(ctx context.Context, before time.Time) (purged int, more bool, err error) {
+	all, err := keys(ctx, t.on, replacedBefore, micros(before), purgeBatch)
+	if err != nil {
+		return 0, false, err
+	}
+	of := map[Owner][]memory.ID{}
+	for _, one := range all {
+		var other string
+		kept, err := row(ctx, t.on, pointedTo, memoryArgs(one.owner, one.id), &other)
+		if err == nil && kept {
+			_, err = exec(ctx, t.on, keepReplaced, memoryArgs(one.owner, one.id)...)
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		if !kept {
+			of[one.owner] = append(of[one.owner], one.id)
+		}
+	}
+	for o, ids := range of {
+		if err := t.removeLines(ctx, o, ids); err != nil {
+			return 0, false, err
+		}
+		for _, id := range ids {
+			if err := t.purgeOne(ctx, o, id); err != nil {
+				return 0, false, err
+			}
+		}
+		purged += len(ids)
+	}
+	return purged, len(all) == purgeBatch, nil
+}
+
+// purgeOne removes one memory. What it superseded is linked to what superseded it, so
+// that to forget this one still finds that.
+func (t *tx) purgeOne(ctx context.Context, o Owner, id memory.ID) error {
+	list, args := inList([]memory.ID{id})
+	before, err := texts[memory.ID](ctx, t.on, cameBefore+list, append(ownerArgs(o), args...)...)
+	if err != nil {
+		return err
+	}
+	next, err := texts[string](ctx, t.on, linksOf, append(memoryArgs(o, id), roleNext, longList)...)
+	for _, from := range before {
+		for _, to := range next {
+			if err == nil {
+				err = t.link(ctx, o, from, roleNext, to)
+			}
+		}
+	}
+	for _, role := range []string{roleDerived, roleNext} { // of others to this one
+		if err == nil {
+			err = t.removeLinked(ctx, o, role, string(id))
+		}
+	}
+	if err == nil {
+		err = t.removeRows(ctx, o, id)
+	}
+	return err
+}
+
+// keys gives the memories that a statement names.
+func keys(ctx context.Context, on host.Statements, query string, args ...any) (all []key, err error) {
+	err = each(ctx, on, query, args, func(rows *sql.Rows) error {
+		var one key
+		err := rows.Scan(&one.owner.Tenant, &one.owner.User, &one.id)
+		all = append(all, one)
+		return err
+	})
+	return all, err
+}
