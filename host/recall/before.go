@@ -47,6 +47,7 @@ func (r *Recall) before(ctx context.Context, q host.Reasoning) (host.Injection, 
 		t.sources = append(slices.Clone(h.ids), ids(found)...)
 		slices.Sort(t.sources)
 		t.sources = slices.Compact(t.sources)
+		t.sources = t.sources[:min(len(t.sources), keeper.MaxTraceSources)]
 	})
 	if err != nil {
 		in.Note = strings.TrimSpace(in.Note + " (not all that fits could be recalled)")
@@ -77,8 +78,8 @@ func (r *Recall) hearOnce(ctx context.Context, q host.Reasoning) (h heard) {
 		r.Logger.WarnContext(ctx, "the user's words were not all heard", "session", q.Session.String(), "error", err)
 	}
 	r.know(q, func(t *turn) {
-		t.hearing, t.heard = t.hearing.and(more), err == nil
-		h = t.hearing
+		t.hearing, t.heard = more, err == nil
+		h = more
 	})
 	return h
 }

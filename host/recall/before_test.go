@@ -139,3 +139,19 @@ func TestASessionWithoutAUserRecallsNothing(t *testing.T) {
 		t.Errorf("nobody remembers: %v", err)
 	}
 }
+
+// A price that is asked for again and again leaves no row for each time.
+func TestFactsThatWereReplacedLongAgoAreRemoved(t *testing.T) {
+	r, ctx := newRig(t, shop), t.Context()
+	for n := range 4 {
+		r.now = r.now.Add(time.Hour)
+		r.input++
+		r.asked(1, "look", host.Outcome{Call: host.CallID(fmt.Sprint("k", n)), Tool: "shop.look", Status: host.Done, Data: fmt.Appendf(nil, `{"sku":"A1","price":%d}`, 99-n)})
+	}
+	r.now = r.now.Add(replacedAge + time.Hour)
+	_, err := r.Tidy(ctx)
+	must(t, err)
+	if left := r.have(keeper.Page{Layers: []memory.Layer{memory.Fact}}); len(left) != 1 || *left[0].Claim.Low != 96 {
+		t.Errorf("left are %+v", left)
+	}
+}

@@ -13,6 +13,10 @@ import (
 	"github.com/sluicehq/sluice/memory/keeper"
 )
 
+// maxOpposed bounds the earlier declarations that are told to contradict a new one:
+// more of them tell nobody more.
+const maxOpposed = 8
+
 // askTime is what the model has that hears declarations beside the rules.
 const askTime = time.Minute
 
@@ -136,7 +140,7 @@ func (r *Recall) declare(ctx context.Context, o keeper.Owner, n memory.Node) (h 
 			switch c := memory.Settle(memory.LastWins, old, n); {
 			case c.Outcome == memory.OneWins && c.Loser.ID == old.ID:
 				beaten = append(beaten, old.ID)
-			case c.Outcome == memory.UserAsked:
+			case c.Outcome == memory.UserAsked && len(h.opposed) < maxOpposed:
 				h.opposed = append(h.opposed, old)
 			}
 		}

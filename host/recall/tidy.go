@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/keeper"
@@ -12,8 +13,16 @@ import (
 // sessions of some months. Older ones would push others out.
 const keptTrajectories = 100
 
-// Tidy archives what is worth little, of every owner, and gives how many.
+// replacedAge is how long a fact or a habit stays in which another one took its place:
+// as long as an as-of question about a season's prices may want it.
+const replacedAge = 90 * 24 * time.Hour
+
+// Tidy archives what is worth little, of every owner, and gives how many. It removes
+// facts and habits that others replaced long ago.
 func (r *Recall) Tidy(ctx context.Context) (archived int, err error) {
+	if _, err := r.Keeper.PurgeSuperseded(ctx, replacedAge); err != nil {
+		return 0, err
+	}
 	for after := (keeper.Owner{}); ; {
 		owners, err := r.Keeper.Owners(ctx, after)
 		if err != nil || len(owners) == 0 {

@@ -25,7 +25,7 @@ type turn struct {
 
 	heard    bool           // the words were, to their end
 	found    bool           // what fits them was
-	hearing  heard          // what was heard so far
+	hearing  heard          // what was heard of them so far
 	injected host.Injection // for the first question
 	sources  []memory.ID    // what was heard and recalled
 	kept     map[host.CallID]bool
