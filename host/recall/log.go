@@ -36,11 +36,11 @@ type passage struct {
 	session host.SessionRef // of which alone; zero for all
 	since   time.Time
 	tools   map[string]bool // of which alone; nil for all
+	purged  bool            // with what was done in a session before its purge
 }
 
 // calls gives the calls of a passage that were done, the newest maxDone of them, in
-// the order of their ends. It reads from the first record of the time on. What was
-// called in a session before that was purged is left out.
+// the order of their ends. It reads from the first record of the time on.
 func (r *Recall) calls(ctx context.Context, p passage) (list []done, err error) {
 	filter := state.RecordFilter{Session: p.session, Kinds: []host.RecordKind{host.RecordIntent, host.RecordOutcome, host.RecordEvent}}
 	if p.session == (host.SessionRef{}) { // a session's own records are few, and found by themselves
@@ -73,7 +73,7 @@ func newest(list []done) []done { return list[max(0, len(list)-maxDone):] }
 func (p passage) read(record host.Record, open map[host.CallID]done, list []done) []done {
 	switch {
 	case record.Kind == host.RecordEvent:
-		if isPurge(record) {
+		if !p.purged && isPurge(record) {
 			return without(list, open, record.Session)
 		}
 	case record.Time.Before(p.since) || p.tools != nil && !p.tools[record.Tool]:

@@ -17,7 +17,7 @@ func (r *Recall) purged(ctx context.Context, ref host.SessionRef) error {
 	o := ownerOf(ref)
 	r.take(ref)
 	r.Forgotten(o) // other turns may have recalled it
-	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref})
+	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref, purged: true})
 	if err != nil {
 		return err
 	}
