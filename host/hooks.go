@@ -38,12 +38,17 @@ type Hook struct {
 	Time     time.Duration // for one point; DefaultHookTime if zero
 	Tenants  []TenantID    // whose sessions it is asked about; nil for all
 
+	// About tells of a tenant whether the hook is asked about its sessions, where that
+	// is not the same list for good; nil for all. It is asked often, and must be quick.
+	About func(TenantID) bool
+
 	PreReasoning  func(context.Context, Reasoning) (Injection, error)     // before the model is asked
 	PreToolCall   func(context.Context, ToolCall) (Opinion, error)        // before the tier is decided, and again before another attempt
 	PostToolCall  func(context.Context, ToolCall, Reply) (Opinion, error) // before a result is kept; a tier means nothing here
 	PostReasoning func(context.Context, Reasoning) (Opinion, error)       // before the model's words are kept; a tier means nothing here
 	OnTurnEnd     func(context.Context, TurnEnd) error
 	OnSessionEnd  func(context.Context, SessionRef) error
+	OnPurge       func(context.Context, SessionRef) error    // a session's end, in the place of OnSessionEnd, where all that it left is to go
 	OnEvent       func(context.Context, BusinessEvent) error // such as the start and the end of a live
 	OnProblem     func(context.Context, Trouble) error       // the user is told of it
 	OnAlert       func(context.Context, Alert) error
@@ -139,6 +144,12 @@ type Opinion struct {
 	Problem *abi.Problem // refuses
 	Note    string       // for the record
 }
+
+// TurnAnswered is the Reason of a turn whose answer the user has.
+const TurnAnswered = "answered"
+
+// EventPurge is the business event of a session's purge, as records name it.
+const EventPurge = "session.purge"
 
 // A TurnEnd is the end of a turn.
 type TurnEnd struct {
@@ -284,6 +295,23 @@ func (h *Hooks) SessionEnd(ctx context.Context, s SessionRef) []error {
 	return tell(ctx, h.about(s.Tenant), func(k Hook) func(context.Context, SessionRef) error { return k.OnSessionEnd }, s, same)
 }
 
+// Purge tells every hook that has OnPurge that a session is purged. Each error is one
+// of a hook that may still keep something of it. Where the session ends by that, the
+// other hooks are told of its end; their errors are for the log.
+func (h *Hooks) Purge(ctx context.Context, s SessionRef, ends bool) (left, errs []error) {
+	hooks := h.about(s.Tenant)
+	left = tell(ctx, hooks, func(k Hook) func(context.Context, SessionRef) error { return k.OnPurge }, s, same)
+	if !ends {
+		return left, nil
+	}
+	return left, tell(ctx, hooks, func(k Hook) func(context.Context, SessionRef) error {
+		if k.OnPurge != nil {
+			return nil
+		}
+		return k.OnSessionEnd
+	}, s, same)
+}
+
 // Event tells every hook, as TurnEnd does.
 func (h *Hooks) Event(ctx context.Context, e BusinessEvent) []error {
 	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, BusinessEvent) error { return k.OnEvent }, e, BusinessEvent.own)
@@ -304,7 +332,9 @@ func (h *Hooks) about(tenant TenantID) []*hooked {
 	if h == nil {
 		return nil
 	}
-	others := func(k *hooked) bool { return k.Tenants != nil && !slices.Contains(k.Tenants, tenant) }
+	others := func(k *hooked) bool {
+		return k.Tenants != nil && !slices.Contains(k.Tenants, tenant) || k.About != nil && !k.About(tenant)
+	}
 	if !slices.ContainsFunc(h.list, others) {
 		return h.list
 	}

@@ -214,6 +214,41 @@ func TestOnlyGuardsHoldAnswersBack(t *testing.T) {
 	}
 }
 
+// A purge is told in the place of the end to who can drop what it keeps.
+func TestAPurgeIsNotTakenForAnEnd(t *testing.T) {
+	var told []string
+	note := func(what string, err error) func(context.Context, SessionRef) error {
+		return func(context.Context, SessionRef) error { told = append(told, what); return err }
+	}
+	h := hooks(t,
+		Hook{Name: "keeps", OnSessionEnd: note("keeps end", nil), OnPurge: note("keeps purge", errors.New("away"))},
+		Hook{Name: "counts", OnSessionEnd: note("counts end", errors.New("odd"))})
+	for _, tt := range []struct {
+		ends bool
+		want string
+		errs int
+	}{{true, "keeps purge, counts end", 1}, {false, "keeps purge", 0}} {
+		told = nil
+		left, errs := h.Purge(context.Background(), SessionRef{}, tt.ends)
+		if got := strings.Join(told, ", "); got != tt.want || len(left) != 1 || len(errs) != tt.errs {
+			t.Errorf("told %s; left %v, errors %v", got, left, errs)
+		}
+	}
+}
+
+func TestAHookThatTellsWhomItIsAboutIsAskedAboutThemAlone(t *testing.T) {
+	about := TenantID("acme")
+	h := hooks(t, Hook{Name: "a", About: func(t TenantID) bool { return t == about },
+		PostReasoning: func(context.Context, Reasoning) (Opinion, error) { return Opinion{Note: "judged"}, nil }})
+	if !h.GuardsAnswers("acme") || h.GuardsAnswers("globex") {
+		t.Error("it is asked about others")
+	}
+	about = "globex"
+	if n := len(h.PostReasoning(context.Background(), Reasoning{Session: SessionRef{Tenant: "acme"}})); n != 0 {
+		t.Errorf("%d rulings about another tenant", n)
+	}
+}
+
 // TestEachHookHasACopyOfTheCall: what one changes in place is neither the next
 // one's nor the gate's.
 func TestEachHookHasACopyOfTheCall(t *testing.T) {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,27 @@ type Question struct {
 	Asked    time.Time     `json:"asked,omitzero"`
 	Answered time.Time     `json:"answered,omitzero"`
 	Answer   Resolution    `json:"answer,omitempty"`
+
+	AskedIn    host.SessionID `json:"asked_in,omitempty"`    // the session in which it was asked
+	AskedInput int            `json:"asked_input,omitempty"` // the ordinal of the input of that session beside whose answer it was asked
+}
+
+// answerWithin is how many inputs after a question may answer it: the next one, or
+// the one after a question back.
+const answerWithin = 2
+
+// AnswerableBy reports whether an input of a session may answer the question: it
+// follows closely on where the question was asked. What is said elsewhere, or later, is
+// about something else.
+func (q Question) AnswerableBy(session host.SessionID, input int) bool {
+	return !q.Asked.IsZero() && q.Answered.IsZero() && q.AskedIn != "" && q.AskedIn == session &&
+		input > q.AskedInput && input <= q.AskedInput+answerWithin
+}
+
+// AskedBy gives the question as one that was asked beside the answer to an input.
+func (q Question) AskedBy(session host.SessionID, input int, now time.Time) Question {
+	q.Asked, q.AskedIn, q.AskedInput = now, session, input
+	return q
 }
 
 // newQuestion makes the question of open gaps, oldest first. One memory has one
@@ -90,7 +112,9 @@ func nearTopic(a, b string) bool {
 }
 
 // Text words the question for the user, in Chinese for a Chinese locale and else
-// in English. The memory gives the user's own words.
+// in English. The memory gives the user's own words. Of what was seen it tells numbers,
+// and words that Subjects has: others may be those of a call's arguments, which anybody
+// may have written.
 func (q Question) Text(said Node, locale string) string {
 	speak := speakIn(locale)
 	return speak.pick(
@@ -98,7 +122,31 @@ func (q Question) Text(said Node, locale string) string {
 			"Say what holds now, \"keep it\" if your words still hold, or \"drop it\" if they no longer matter.",
 		"您之前说过：“%[1]s”。但最近 %[2]d 次的实际情况不同：%[3]s。是否有变化？"+
 			"请直接说新的要求；如果原来的仍然有效请说“保持不变”；如果不再需要请说“取消”。",
-		cutText(oneLine(said.Text), maxToldBytes), len(q.Gaps), q.Seen.Text(locale))
+		cutText(oneLine(said.Text), maxToldBytes), len(q.Gaps), q.Seen.known().textOr(speak.pick("something else", "别的"), locale))
+}
+
+// known gives a claim with those of its words that the subject of its topic has, and
+// its unit if it is one that is known.
+func (c Claim) known() Claim {
+	var words []string
+	for _, s := range Subjects() {
+		if sameTopic(s.Topic, c.Topic) {
+			words = append(words, slices.Collect(maps.Values(s.Words))...)
+		}
+	}
+	c.Words = slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return !slices.Contains(words, w) })
+	if unit := unitOf(c.Unit); unit.measure == foldWord(c.Unit) && unit.measure != percent {
+		c.Unit = ""
+	}
+	return c
+}
+
+// textOr words a claim, or gives other words where it has nothing to say.
+func (c Claim) textOr(otherwise, locale string) string {
+	if len(c.Words) == 0 && (c.Low == nil || c.High == nil) {
+		return otherwise
+	}
+	return c.Text(locale)
 }
 
 // maxToldBytes bounds the user's words in a question: a sentence or two.

@@ -91,11 +91,19 @@ func QuoteLine(m Placed, now time.Time) string {
 	if m.Status != Active {
 		q.Status = Status(plainWord(string(m.Status)))
 	}
-	line, err := json.Marshal(q) // escapes quotes, and <, > and &
+	return quoteJSON(q)
+}
+
+// QuoteText gives a text as a JSON string that it cannot leave, as QuoteLine does:
+// what stands before the model as data. MaxQuotedBytes of it are quoted.
+func QuoteText(text string) string { return quoteJSON(cutText(oneLine(text), MaxQuotedBytes)) }
+
+// quoteJSON marshals what has no list, so that brackets stand in strings alone.
+func quoteJSON(value any) string {
+	line, err := json.Marshal(value) // escapes quotes, and <, > and &
 	if err != nil {
-		panic("BUG: a quoted memory does not marshal: " + err.Error())
+		panic("BUG: what is quoted does not marshal: " + err.Error())
 	}
-	// Brackets stand in strings alone: the object has no list.
 	return strings.NewReplacer("[", `\u005b`, "]", `\u005d`, "`", `\u0060`).Replace(string(line))
 }
 

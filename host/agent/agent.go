@@ -137,7 +137,7 @@ type Reason string
 
 // Reasons.
 const (
-	Answered   Reason = "answered"
+	Answered   Reason = host.TurnAnswered
 	TooLong    Reason = "steps"      // the task's ceiling of steps was reached
 	Spent      Reason = "budget"     // the task, the session or the live has used up what it may use
 	Refused    Reason = "refused"    // a guard would not let the model be asked, or answer

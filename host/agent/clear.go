@@ -63,6 +63,15 @@ func (m *sessionValue) ends() bool {
 // again. A session whose turn runs is Busy. The hooks are told after the store
 // has it: where the process dies in between, they are not.
 func (a *Agent) EndSession(ctx context.Context, ref host.SessionRef) (first bool, err error) {
+	first, err = a.endSession(ctx, ref)
+	if err != nil || !first {
+		return false, err
+	}
+	return true, a.tellSessionEnd(ctx, ref)
+}
+
+// endSession notes a session's end, and reports whether that is new.
+func (a *Agent) endSession(ctx context.Context, ref host.SessionRef) (first bool, err error) {
 	values, err := a.Store.LoadState(ctx, ref, keySession)
 	if err != nil {
 		return false, err
@@ -71,26 +80,29 @@ func (a *Agent) EndSession(ctx context.Context, ref host.SessionRef) (first bool
 	if err != nil || !meta.ends() {
 		return false, err
 	}
-	if err := a.Store.SaveState(ctx, ref, state.Change{Key: keySession, Version: version, Data: sessionForm().encode(meta)}); err != nil {
-		return false, err
-	}
-	return true, a.tellSessionEnd(ctx, ref)
+	err = a.Store.SaveState(ctx, ref, state.Change{Key: keySession, Version: version, Data: sessionForm().encode(meta)})
+	return err == nil, err
 }
 
 // sessionEnded is the business event of a session's end, as records name it.
 const sessionEnded = "session.end"
 
 func (a *Agent) tellSessionEnd(ctx context.Context, ref host.SessionRef) error {
-	detail, err := json.Marshal(struct {
-		Event string `json:"event"`
-	}{sessionEnded})
-	if err != nil {
-		panic("BUG: a session's end does not marshal: " + err.Error())
-	}
 	ctx = context.WithoutCancel(ctx) // the store has the end; what follows on it is not the caller's to break off
-	recording, cancel := context.WithTimeout(ctx, saveTime)
-	defer cancel()
-	err = a.Store.Record(recording, host.Record{Session: ref, Kind: host.RecordEvent, Detail: detail})
+	err := a.recordEvent(ctx, ref, sessionEnded)
 	a.Dispatch.Complain(ref, a.Dispatch.Hooks.SessionEnd(ctx, ref))
 	return err
+}
+
+// recordEvent puts on record that something happened to a session.
+func (a *Agent) recordEvent(ctx context.Context, ref host.SessionRef, event string) error {
+	detail, err := json.Marshal(struct {
+		Event string `json:"event"`
+	}{event})
+	if err != nil {
+		panic("BUG: an event does not marshal: " + err.Error())
+	}
+	ctx, cancel := context.WithTimeout(ctx, saveTime)
+	defer cancel()
+	return a.Store.Record(ctx, host.Record{Session: ref, Kind: host.RecordEvent, Detail: detail})
 }

@@ -36,11 +36,12 @@ const maxPurges = 100
 
 // Purge ends a session and removes everything that it has: blobs, files and
 // their checkpoints, and its rows in the store; skills' kv and the audit log,
-// which are the tenant's, stay. The hooks that are told of its end can still
-// read it. It fails with Busy while a turn of the session runs. What it has not
-// removed when it fails, it removes when it is asked again.
+// which are the tenant's, stay. The hooks that are told of it can still read it; one
+// that could not drop what it keeps of the session has the purge fail. It fails with
+// Busy while a turn of the session runs. What it has not removed when it fails, it
+// removes when it is asked again.
 func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
-	if _, err := a.EndSession(ctx, ref); err != nil {
+	if err := a.tellPurge(ctx, ref); err != nil {
 		return err
 	}
 	return a.alone(ctx, ref, "purge", func(ctx context.Context, fence host.Fence) error {
@@ -55,6 +56,31 @@ func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
 		return host.Fail("agent.Purge", abi.NewProblem(abi.SystemFailure, "session %s has more than is removed at once", ref).
 			WithHint("purge it again"), nil)
 	})
+}
+
+// tellPurge ends a session, and has the hooks drop what they keep of it. The log
+// tells of the purge, so that who reads it later keeps nothing of the session either.
+func (a *Agent) tellPurge(ctx context.Context, ref host.SessionRef) error {
+	ends, err := a.endSession(ctx, ref)
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // the store has the end; who is told of it is not the caller's to break off
+	if ends {
+		err = a.recordEvent(ctx, ref, sessionEnded)
+	}
+	if err == nil {
+		err = a.recordEvent(ctx, ref, host.EventPurge)
+	}
+	if err != nil {
+		return err
+	}
+	left, errs := a.Dispatch.Hooks.Purge(ctx, ref, ends)
+	a.Dispatch.Complain(ref, errs)
+	if len(left) > 0 {
+		return host.Fail("agent.Purge", abi.NewProblem(abi.StoreFailure, "not all that was kept of session %s elsewhere could be removed", ref.Session).WithHint("purge it again"), errors.Join(left...))
+	}
+	return nil
 }
 
 // PurgeWithRecords purges a session, and then takes the payload of its records

@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/audit"
 	"github.com/sluicehq/sluice/host/audit/verify"
 	"github.com/sluicehq/sluice/host/state"
@@ -36,5 +39,35 @@ func TestAPurgeWithItsRecordsLeavesNothingOfTheSessionButTheProof(t *testing.T) 
 	report, err := verify.Folder(os.DirFS(filepath.Join(dir, "log")), verify.Options{})
 	if err != nil || report.Finding != nil || report.Logs[0].Erased != int64(n) {
 		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// What keeps something of a session is told of the purge, and the purge is not over
+// before it could drop that.
+func TestAPurgeEndsWhenAllThatKeepSomethingDroppedIt(t *testing.T) {
+	h := newHouse(t, answers(says("hello")))
+	var told []string
+	away := errors.New("the index is away")
+	h.hook(host.Hook{Name: "memory", Observer: true,
+		OnSessionEnd: func(context.Context, host.SessionRef) error { told = append(told, "end"); return nil },
+		OnPurge:      func(context.Context, host.SessionRef) error { told = append(told, "purge"); return away },
+	})
+	h.mustTurn("1", "hi")
+	if err := h.agent.Purge(t.Context(), session.Ref); !errors.Is(err, away) {
+		t.Fatalf("the purge gives %v", err)
+	}
+	if _, err := Show(t.Context(), h.store, session.Ref); err != nil {
+		t.Errorf("the session cannot be purged again: %v", err)
+	}
+	away = nil
+	if err := h.agent.Purge(t.Context(), session.Ref); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(told, " "); got != "purge purge" {
+		t.Errorf("told %s", got)
+	}
+	records, err := h.agent.Store.Records(t.Context(), session.Ref.Tenant, state.RecordFilter{Kinds: []host.RecordKind{host.RecordEvent}})
+	if err != nil || len(records) == 0 || !strings.Contains(string(records[len(records)-1].Detail), host.EventPurge) {
+		t.Errorf("the log tells of no purge: %v, %v", records, err)
 	}
 }

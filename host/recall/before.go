@@ -1,7 +1,9 @@
 package recall
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,133 +14,115 @@ import (
 	"github.com/sluicehq/sluice/memory/keeper"
 )
 
+// Bounds of what is put before the model.
+const (
+	recalledHits = 8  // memories that fit the words: more push out the conversation
+	trajectories = 2  // of them that tell what a session did: a user has one of each
+	constraints  = 16 // that stand before them
+)
+
 // before hears the user's words, once for an input, keeps the facts of results, and
-// gives what fits the words. What fails is told to the operator and stops nothing:
-// the rest of memory still serves.
+// gives what fits the words. What fails is told to the operator, is tried again at the
+// next question to the model, and stops nothing: the rest of memory still serves.
 func (r *Recall) before(ctx context.Context, q host.Reasoning) (host.Injection, error) {
-	t, fresh := r.begin(q)
-	if t == nil {
-		return host.Injection{}, fmt.Errorf("more than %d turns are under way", maxTurns)
+	r.begin(q)
+	r.keepFacts(ctx, q)
+	if in, done := r.again(q); done {
+		return in, nil
 	}
-	if err := r.keepFacts(ctx, q, t); err != nil {
-		r.Logger.WarnContext(ctx, "results were not kept as facts", "session", q.Session.String(), "error", err)
-	}
-	if !fresh {
-		return r.again(q.Session), nil
-	}
-	remarks, err := r.hear(ctx, q)
+	h := r.hearOnce(ctx, q)
+	found, left, err := r.find(ctx, q)
 	if err != nil {
-		r.Logger.WarnContext(ctx, "the user's words were not heard", "session", q.Session.String(), "error", err)
+		r.Logger.WarnContext(ctx, "not all that fits could be recalled", "session", q.Session.String(), "error", err)
 	}
-	found, err := r.find(ctx, q)
-	if err != nil {
-		return host.Injection{Text: strings.Join(remarks, "\n")}, err
+	for _, n := range h.opposed {
+		if !has(found, n.ID) {
+			found = append(found, n)
+		}
 	}
 	in := r.quoted(found)
-	in.Text = strings.Join(remarks, "\n")
-	r.know(q, func(t *turn) { t.injected, t.sources = in, ids(found) })
+	in.Text = strings.Join(append(slices.Clone(h.remarks), remarkOf(left)...), "\n")
+	r.know(q, func(t *turn) {
+		t.injected, t.found = in, err == nil
+		t.sources = append(slices.Clone(h.ids), ids(found)...)
+		slices.Sort(t.sources)
+		t.sources = slices.Compact(t.sources)
+		t.sources = t.sources[:min(len(t.sources), keeper.MaxTraceSources)]
+	})
+	if err != nil {
+		in.Note = strings.TrimSpace(in.Note + " (not all that fits could be recalled)")
+	}
 	return in, nil
 }
 
-// again gives what was injected for the first question about the same input.
-func (r *Recall) again(ref host.SessionRef) host.Injection {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t := r.turns[ref]; t != nil {
-		in := t.injected
+// again gives what was injected for an earlier question about the same input, if all
+// of it was found then.
+func (r *Recall) again(q host.Reasoning) (in host.Injection, done bool) {
+	r.know(q, func(t *turn) {
+		in, done = t.injected, t.found && t.heard
 		in.Recalled, in.Note = slices.Clone(in.Recalled), "" // one record of it is enough
-		return in
-	}
-	return host.Injection{}
+	})
+	return in, done
 }
 
-// hear reads an answer to an open question, or else what the user declares. It gives
-// what the model should know of it.
-func (r *Recall) hear(ctx context.Context, q host.Reasoning) (remarks []string, err error) {
-	m := memory.Message{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session, Live: q.Live,
-		Input: host.InputID(fmt.Sprint(q.Input)), Text: q.Text, At: r.Now().UTC()}
-	answered, err := r.answered(ctx, m)
-	if err != nil || answered {
-		return nil, err
+// hearOnce hears the words unless they were, and gives what was heard.
+func (r *Recall) hearOnce(ctx context.Context, q host.Reasoning) (h heard) {
+	var m memory.Message
+	done := true
+	r.know(q, func(t *turn) { h, done, m = t.hearing, t.heard, messageOf(q, t.words, t.begun) })
+	if done {
+		return h
 	}
-	heard := memory.Listen(m)
-	if r.Ask != nil {
-		if more, _, err := memory.ListenWith(ctx, r.Ask, m); err == nil {
-			heard = append(heard, more...) // the keeper keeps the same words once
-		}
-	}
-	for _, n := range heard {
-		remark, err := r.declare(ctx, ownerOf(q.Session), n)
-		if err != nil {
-			return remarks, err
-		}
-		if remark != "" {
-			remarks = append(remarks, remark)
-		}
-	}
-	return remarks, nil
-}
-
-// answered reports whether a message answers a question that was asked, and keeps
-// the answer.
-func (r *Recall) answered(ctx context.Context, m memory.Message) (bool, error) {
-	o := keeper.Owner{Tenant: m.Tenant, User: m.User}
-	questions, err := r.Keeper.Questions(ctx, o)
+	more, err := r.hear(ctx, m, q.Input)
 	if err != nil {
-		return false, err
+		r.Logger.WarnContext(ctx, "the user's words were not all heard", "session", q.Session.String(), "error", err)
 	}
-	for _, q := range questions {
-		if q.Asked.IsZero() || !q.Answered.IsZero() {
+	r.know(q, func(t *turn) {
+		t.hearing, t.heard = more, err == nil
+		h = more
+	})
+	return h
+}
+
+// find gives what must be kept to, then what fits the words, and how many constraints
+// are left out. What was found before a failure is given with it.
+func (r *Recall) find(ctx context.Context, q host.Reasoning) (found []memory.Node, left int, err error) {
+	o := ownerOf(q.Session)
+	found, left, err = r.mustKeep(ctx, o)
+	if strings.TrimSpace(q.Text) == "" {
+		return found, left, err
+	}
+	hits, failed := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: cut(q.Text, keeper.MaxQueryBytes), Limit: 2 * recalledHits})
+	fits, sessions := 0, 0
+	for _, h := range hits {
+		if isTrajectory(h.Node) {
+			sessions++
+		}
+		if fits == recalledHits || has(found, h.Node.ID) || isTrajectory(h.Node) && sessions > trajectories {
 			continue
 		}
-		said, err := r.Keeper.Get(ctx, o, q.Memory)
-		if err != nil {
-			return false, err
-		}
-		if a, ok := memory.ReadAnswer(m, said); ok {
-			_, err := r.Keeper.Answer(ctx, o, q.ID, r.Reconcile, a)
-			return err == nil, err
-		}
+		fits++
+		found = append(found, h.Node)
 	}
-	return false, nil
+	return found, left, errors.Join(err, failed)
 }
 
-// declare keeps one declaration, in the place of an earlier one that it contradicts
-// where the rules say so. Where they say to ask, both stay, and the remark says that.
-func (r *Recall) declare(ctx context.Context, o keeper.Owner, n memory.Node) (remark string, err error) {
-	if n.Claim != nil {
-		earlier, err := r.Keeper.List(ctx, o, keeper.Page{Layers: []memory.Layer{memory.Declared}, Statuses: []memory.Status{memory.Active}})
-		if err != nil {
-			return "", err
-		}
-		for _, old := range earlier {
-			switch c := memory.Settle(memory.LastWins, old, n); {
-			case c.Outcome == memory.OneWins && c.Loser.ID == old.ID:
-				_, err := r.Keeper.Supersede(ctx, o, old.ID, n)
-				return "", err
-			case c.Outcome == memory.UserAsked:
-				remark = memory.ConflictText(old, n, "")
-			}
-		}
-	}
-	_, err = r.Keeper.Remember(ctx, o, []memory.Node{n})
-	return remark, err
+// mustKeep gives the constraints that stand before the model: the user's own first,
+// and of them the newest; then those that skills remembered.
+func (r *Recall) mustKeep(ctx context.Context, o keeper.Owner) (first []memory.Node, left int, err error) {
+	all, err := r.list(ctx, o, keeper.Page{Kinds: []memory.Kind{memory.Constraint}, Statuses: []memory.Status{memory.Active}})
+	slices.SortStableFunc(all, func(a, b memory.Node) int {
+		return cmp.Or(cmp.Compare(a.Layer, b.Layer), b.At.Compare(a.At), cmp.Compare(b.ID, a.ID))
+	})
+	first = all[:min(len(all), constraints)]
+	return first, len(all) - len(first), err
 }
 
-// find gives what must be kept to, then what fits the words.
-func (r *Recall) find(ctx context.Context, q host.Reasoning) ([]memory.Node, error) {
-	o := ownerOf(q.Session)
-	found, err := r.Keeper.List(ctx, o, keeper.Page{Kinds: []memory.Kind{memory.Constraint}, Statuses: []memory.Status{memory.Active}, Limit: constraints})
-	if err != nil || strings.TrimSpace(q.Text) == "" {
-		return found, err
+func remarkOf(left int) []string {
+	if left == 0 {
+		return nil
 	}
-	hits, err := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: q.Text, Limit: recalledHits})
-	for _, h := range hits {
-		if !slices.ContainsFunc(found, func(n memory.Node) bool { return n.ID == h.Node.ID }) {
-			found = append(found, h.Node)
-		}
-	}
-	return found, err
+	return []string{fmt.Sprintf("%d more constraints of this user are kept and not shown here, the older ones; before anything that they may forbid, ask the user.", left)}
 }
 
 // quoted gives memories as the model reads them, and their ids for the record.
@@ -153,41 +137,32 @@ func (r *Recall) quoted(found []memory.Node) (in host.Injection) {
 }
 
 // keepFacts keeps the results of the tools that the policy names, each once.
-func (r *Recall) keepFacts(ctx context.Context, q host.Reasoning, t *turn) error {
+func (r *Recall) keepFacts(ctx context.Context, q host.Reasoning) {
 	tools := r.Settings(q.Session.Tenant).Facts
 	for _, o := range q.Outcomes {
-		if o.Status != host.Done || len(o.Data) == 0 || !slices.Contains(tools, o.Tool) || !r.firstTime(t, o.Call) {
+		if o.Status != host.Done || len(o.Data) == 0 || !slices.Contains(tools, o.Tool) || r.isKept(q, o.Call) {
 			continue
 		}
 		nodes, err := memory.Facts(memory.ShopFacts(), memory.Result{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session,
 			Live: q.Live, Call: o.Call, Tool: o.Tool, Data: o.Data, At: r.Now().UTC()})
+		if err == nil {
+			_, err = r.Keeper.Renew(ctx, ownerOf(q.Session), nodes)
+		}
 		if err != nil {
-			return err
+			r.Logger.WarnContext(ctx, "a result was not kept as facts", "session", q.Session.String(), "call", o.Call, "error", err)
+			continue
 		}
-		for _, n := range nodes {
-			if err := r.renew(ctx, ownerOf(q.Session), n); err != nil {
-				return err
-			}
-		}
+		r.know(q, func(t *turn) { t.kept[o.Call] = true })
 	}
-	return nil
 }
 
-func (r *Recall) firstTime(t *turn, call host.CallID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	first := !t.kept[call]
-	t.kept[call] = true
-	return first
+func (r *Recall) isKept(q host.Reasoning, call host.CallID) (kept bool) {
+	r.know(q, func(t *turn) { kept = t.kept[call] })
+	return kept
 }
 
-// know changes what is known of a turn, if it is still the session's.
-func (r *Recall) know(q host.Reasoning, change func(*turn)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t := r.turns[q.Session]; t != nil && t.input == q.Input {
-		change(t)
-	}
+func has(nodes []memory.Node, id memory.ID) bool {
+	return slices.ContainsFunc(nodes, func(n memory.Node) bool { return n.ID == id })
 }
 
 func ids(nodes []memory.Node) []memory.ID {

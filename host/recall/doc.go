@@ -6,18 +6,29 @@
 // # Life of an input
 //
 //  1. Before the model is asked the first time, the user's words are heard: they may
-//     answer an open question, and what they declare becomes memories (L1).
+//     answer a question that was asked in this session just before, and else what they
+//     declare becomes memories (L1). The rules hear at once; a model hears in the
+//     background. What fails is done again before the model is asked the next time.
 //  2. What fits the words is recalled, and what must always be kept to (constraints)
-//     stands before it. The model reads it as data of earlier, never as orders. The
-//     record names ids, and no words.
+//     stands before it, the user's own and newest first. The model reads it as data of
+//     earlier, never as orders. The record names ids, and no words.
 //  3. At a decision point the policy's words say so, and the model is told in which
 //     form its answer may be: by the trust of this user in this domain. A question
-//     that has waited for such a point is asked, once.
-//  4. Results of the tools that the policy names become facts (L2).
-//  5. An answer at a decision point that says more than its form allows is withheld,
-//     and the model gives another one. What is shown is a trace.
-//  6. The end of a session keeps what was done in it, as one memory, and starts to
-//     reconcile. The end of a live does so for all of its users' habits.
-//  7. Jobs read the audit log for habits (L3), reconcile them with what users said,
-//     and archive what is worth little.
+//     that has waited for such a point is given to it, as data, to be asked.
+//  4. Results of the tools that the policy names become facts (L2), each in the place
+//     of the older one of its matter.
+//  5. Whatever the model says at a decision point, also beside calls, is held to its
+//     form; what says more is withheld, and the model gives another answer.
+//  6. When the user has the answer, the question counts as asked, and the decision is a
+//     trace. A turn that ends otherwise leaves neither.
+//
+// # Life of a session
+//
+//  1. Its end keeps what was done in it, as one memory, and the habits of it alone (L3),
+//     beside those of several lives, and reconciles both with what the user said.
+//  2. The end of a live has the tenant's log read for habits, in the background. Jobs do
+//     the same, archive what is worth little, and remove what was replaced long ago.
+//     What was done before a user had everything forgotten is not learnt again.
+//  3. A purge keeps nothing: it forgets what memory made of the session and of its
+//     calls, and takes the words out of its traces. It is over when that is done.
 package recall

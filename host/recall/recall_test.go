@@ -25,8 +25,13 @@ type rig struct {
 	store *state.Store
 	now   time.Time
 	input int
-	calls int
+	done  int // calls
+
+	settings Settings
 }
+
+// mia is whose the sessions are.
+var mia = keeper.Owner{Tenant: "shop", User: "mia"}
 
 func newRig(t *testing.T, settings Settings) *rig {
 	t.Helper()
@@ -43,7 +48,9 @@ func newRig(t *testing.T, settings Settings) *rig {
 		t.Fatal(problem)
 	}
 	r.store = store
-	r.Recall = New(Config{Keeper: k, Store: store, Settings: func(host.TenantID) Settings { return settings }, Now: clock, Logger: slog.New(slog.DiscardHandler)})
+	r.settings = settings
+	r.Recall = New(Config{Keeper: k, Store: store, Settings: func(host.TenantID) Settings { return r.settings }, Now: clock, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { r.Close() })
 	return r
 }
 
@@ -87,11 +94,57 @@ func (r *rig) answer(n int, words string) host.Opinion {
 	return opinion
 }
 
+// ends has the turn of the last input end with its answer on the user's screen.
+func (r *rig) ends(n int) {
+	r.t.Helper()
+	must(r.t, r.turnEnded(r.t.Context(), host.TurnEnd{Session: session(n), Input: r.input, Reason: host.TurnAnswered}))
+}
+
+// have gives the memories of mia's that a page asks for.
+func (r *rig) have(p keeper.Page) []memory.Node {
+	r.t.Helper()
+	all, err := r.list(r.t.Context(), mia, p)
+	must(r.t, err)
+	return all
+}
+
+// declared gives what mia declared and what still counts of it.
+func (r *rig) declared() []memory.Node {
+	r.t.Helper()
+	return r.have(keeper.Page{Layers: []memory.Layer{memory.Declared}, Statuses: []memory.Status{memory.Active}})
+}
+
+func (r *rig) habits() []memory.Node {
+	r.t.Helper()
+	return r.have(keeper.Page{Kinds: []memory.Kind{memory.Habit}, Statuses: []memory.Status{memory.Active}})
+}
+
+func (r *rig) traces() []memory.Trace {
+	r.t.Helper()
+	traces, err := r.Keeper.Traces(r.t.Context(), mia, "")
+	must(r.t, err)
+	return traces
+}
+
+// settle waits for what goes on in the background.
+func (r *rig) settle() { r.background.wait.Wait() }
+
+// livesOtherwise has mia declare ten minutes, and live three of them in three sessions.
+func (r *rig) livesOtherwise() {
+	r.t.Helper()
+	r.say(1, "每次开场讲10分钟")
+	for n := 2; n <= 4; n++ {
+		r.now = r.now.Add(24 * time.Hour)
+		r.does(n, "shop.open", `{"minutes":3}`, host.Done)
+		must(r.t, r.sessionEnded(r.t.Context(), session(n)))
+	}
+}
+
 // does puts a call that ended on record.
 func (r *rig) does(n int, tool, args string, status host.Status) {
 	r.t.Helper()
-	r.calls++
-	call := host.CallID(fmt.Sprint("c", r.calls))
+	r.done++
+	call := host.CallID(fmt.Sprint("c", r.done))
 	must(r.t, r.store.Record(r.t.Context(),
 		host.Record{Session: session(n), Call: call, Kind: host.RecordIntent, Tool: tool, Detail: json.RawMessage(`{"args":` + args + `}`)},
 		host.Record{Session: session(n), Call: call, Kind: host.RecordOutcome, Tool: tool, Detail: json.RawMessage(`{"status":"` + string(status) + `"}`)}))
@@ -133,10 +186,11 @@ func TestThreeContradictionsMakeOneQuestion(t *testing.T) {
 	if !strings.Contains(told, "Ask the user this") || !strings.Contains(told, "10") {
 		t.Fatalf("no question at the decision point: %s", told)
 	}
-	if again, _, _ := r.say(6, "开场怎么安排"); strings.Contains(again, "Ask the user") {
+	r.ends(5)
+	if again, _, _ := r.say(5, "开场怎么安排"); strings.Contains(again, "Ask the user") {
 		t.Errorf("asked a second time: %s", again)
 	}
-	r.say(6, "改成3分钟")
+	r.say(5, "改成3分钟")
 	questions, err := r.Keeper.Questions(ctx, keeper.Owner{Tenant: "shop", User: "mia"})
 	must(t, err)
 	if len(questions) != 1 || questions[0].Answered.IsZero() || len(questions[0].Evidence) == 0 {
@@ -174,6 +228,10 @@ func TestTheFormOfAnAnswerFollowsTrust(t *testing.T) {
 				t.Errorf("the model is told %q", told)
 			}
 			opinion := r.answer(1, tt.answer)
+			if len(r.traces()) > 0 {
+				t.Error("there is a trace of what nobody saw yet")
+			}
+			r.ends(1)
 			if passes := opinion.Problem == nil; passes != tt.passes {
 				t.Fatalf("%q at %.2f: %+v", tt.answer, tt.trust, opinion)
 			}
@@ -250,6 +308,7 @@ func TestTheLogMakesHabitsOfWhatWasDone(t *testing.T) {
 	r.now = r.now.Add(time.Hour)
 	for range 2 {
 		must(t, r.happened(ctx, host.BusinessEvent{Session: host.SessionRef{Tenant: "shop"}, Kind: "live.end"}))
+		r.settle()
 	}
 	habits, err := r.Keeper.List(ctx, keeper.Owner{Tenant: "shop", User: "mia"}, keeper.Page{Layers: []memory.Layer{memory.Behaviour}})
 	must(t, err)
@@ -328,6 +387,7 @@ func TestAnAdoptedAnswerCountsForItsSources(t *testing.T) {
 	r.say(1, "永远不要低于50元卖")
 	r.say(2, "定价多少")
 	r.answer(2, "上周89元卖了12件。")
+	r.ends(2)
 	traces, err := r.Keeper.Traces(ctx, o, "")
 	must(t, err)
 	if len(traces) != 1 || len(traces[0].Sources) != 1 {

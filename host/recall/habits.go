@@ -1,0 +1,168 @@
+package recall
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/keeper"
+)
+
+// events gives what calls tell of their users, by the policy's observations.
+func events(seen []Observation, calls []done) []memory.Event {
+	var list []memory.Event
+	for _, c := range calls {
+		for _, o := range seen {
+			if e, ok := o.event(c); ok {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+func (o Observation) event(c done) (memory.Event, bool) {
+	if o.Tool != c.tool {
+		return memory.Event{}, false
+	}
+	e := memory.Event{ID: memory.ID(string(c.call) + "/" + o.Topic), Tenant: c.session.Tenant, User: c.session.User, Session: c.session.Session, Time: c.at,
+		Topic: o.Topic, Unit: o.Unit, Domain: o.Domain, Scene: o.Scene}
+	if o.Entity != "" {
+		e.Entity = word(c.args[o.Entity])
+	}
+	if o.Word != "" {
+		e.Word = word(c.args[o.Word])
+		return e, e.Word != ""
+	}
+	var number float64
+	if json.Unmarshal(c.args[o.Number], &number) != nil {
+		return memory.Event{}, false
+	}
+	e.Value = &number
+	return e, true
+}
+
+func word(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// sessionEnded keeps what was done in a session, what it shows of the user, and
+// what that means for what the user said.
+func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
+	r.take(ref)
+	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref})
+	if err == nil {
+		calls, err = r.remembered(ctx, calls)
+	}
+	if err != nil || len(calls) == 0 {
+		return err
+	}
+	nodes := []memory.Node{trajectory(ref, calls)}
+	once := r.Habits
+	once.Lives, once.MinLives = 1, 1
+	nodes = append(nodes, memory.Habits(once, events(r.Settings(ref.Tenant).Seen, calls), r.Now().UTC())...)
+	return r.keep(ctx, ownerOf(ref), nodes)
+}
+
+// remembered leaves out what was done before its user had everything forgotten.
+func (r *Recall) remembered(ctx context.Context, calls []done) ([]done, error) {
+	until := map[keeper.Owner]time.Time{}
+	for _, c := range calls {
+		o := ownerOf(c.session)
+		if _, known := until[o]; known || o.User == "" {
+			continue
+		}
+		at, err := r.Keeper.ForgottenUntil(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		until[o] = at
+	}
+	return slices.DeleteFunc(calls, func(c done) bool { return !c.at.After(until[ownerOf(c.session)]) }), nil
+}
+
+// keep keeps nodes of an owner and reconciles.
+func (r *Recall) keep(ctx context.Context, o keeper.Owner, nodes []memory.Node) error {
+	for some := range slices.Chunk(nodes, keeper.MaxRenew) {
+		if _, err := r.Keeper.Renew(ctx, o, some); err != nil {
+			return err
+		}
+	}
+	_, err := r.Keeper.Reconcile(ctx, o, r.Reconcile)
+	return err
+}
+
+// maxTrajectory bounds the calls that a trajectory names.
+const maxTrajectory = 40
+
+// trajectory is a session in one memory: which tools were used, in order.
+func trajectory(ref host.SessionRef, calls []done) memory.Node {
+	var steps []string
+	for _, c := range calls[max(0, len(calls)-maxTrajectory):] {
+		if n := len(steps); n == 0 || steps[n-1] != c.tool {
+			steps = append(steps, c.tool)
+		}
+	}
+	last := calls[len(calls)-1].at
+	return memory.Node{Layer: memory.Behaviour, Kind: memory.Profile, Freshness: memory.Slow, Trust: memory.FactTrust, At: last,
+		Text:   fmt.Sprintf("Session %s on %s: %d calls done: %s", ref.Session, last.UTC().Format(time.DateOnly), len(calls), strings.Join(steps, ", ")),
+		Source: memory.Source{Session: ref.Session}}
+}
+
+// isTrajectory tells trajectories from all else that is remembered.
+func isTrajectory(n memory.Node) bool {
+	return n.Layer == memory.Behaviour && n.Kind == memory.Profile && n.Claim == nil
+}
+
+// happened starts to look for habits when a live ends.
+func (r *Recall) happened(_ context.Context, e host.BusinessEvent) error {
+	if tenant := e.Session.Tenant; e.Kind == "live.end" {
+		r.background.run("observe "+string(tenant), backgroundTime, func(ctx context.Context) error { return r.Observe(ctx, tenant) })
+	}
+	return nil
+}
+
+// Observe reads a tenant's log for habits of its users (L3), and reconciles each
+// user's with what they said. It is safe to repeat: the same log gives the same. What
+// fails for one user keeps no other one from it.
+func (r *Recall) Observe(ctx context.Context, tenant host.TenantID) error {
+	seen := r.Settings(tenant).Seen
+	if len(seen) == 0 {
+		return nil
+	}
+	now := r.Now().UTC()
+	p := passage{tenant: tenant, tools: map[string]bool{}}
+	for _, o := range seen {
+		p.tools[o.Tool] = true
+	}
+	if r.Habits.Days > 0 {
+		p.since = now.AddDate(0, 0, -r.Habits.Days)
+	}
+	calls, err := r.calls(ctx, p)
+	if err == nil {
+		calls, err = r.remembered(ctx, calls)
+	}
+	if err != nil {
+		return err
+	}
+	byUser := map[host.UserID][]memory.Node{}
+	for _, n := range memory.Habits(r.Habits, events(seen, calls), now) {
+		byUser[n.User] = append(byUser[n.User], n)
+	}
+	var errs []error
+	for _, user := range slices.Sorted(maps.Keys(byUser)) {
+		errs = append(errs, r.keep(ctx, keeper.Owner{Tenant: tenant, User: user}, byUser[user]))
+	}
+	return errors.Join(errs...)
+}

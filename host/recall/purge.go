@@ -1,0 +1,60 @@
+package recall
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/keeper"
+)
+
+// purged forgets what memory made of a session that is purged: what was said and
+// returned in it, what was made of its calls, and the words of its decisions. It may be
+// repeated.
+func (r *Recall) purged(ctx context.Context, ref host.SessionRef) error {
+	o := ownerOf(ref)
+	r.take(ref)
+	r.Forgotten(o) // other turns may have recalled it
+	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref, purged: true})
+	if err != nil {
+		return err
+	}
+	gone, err := r.madeOf(ctx, o, ref.Session, calls)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(gone, keeper.MaxForget) {
+		if _, err := r.Keeper.Forget(ctx, o, keeper.Wish{IDs: some}); err != nil {
+			return err
+		}
+	}
+	return r.Keeper.Silence(ctx, o, ref.Session)
+}
+
+// madeOf gives the ids of an owner's memories that come from a session or its calls.
+func (r *Recall) madeOf(ctx context.Context, o keeper.Owner, session host.SessionID, calls []done) (gone []memory.ID, err error) {
+	in := map[host.CallID]bool{}
+	for _, c := range calls {
+		in[c.call] = true
+	}
+	ofCall := func(id memory.ID) bool { // as Observation.event names it
+		call, _, _ := strings.Cut(string(id), "/")
+		return in[host.CallID(call)]
+	}
+	for after, more := memory.ID(""), true; more; {
+		page, err := r.Keeper.List(ctx, o, keeper.Page{After: after, Limit: keeper.MaxPage})
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range page {
+			after = n.ID
+			if n.Source.Session == session || slices.ContainsFunc(n.Source.Derived, ofCall) {
+				gone = append(gone, n.ID)
+			}
+		}
+		more = len(page) == keeper.MaxPage
+	}
+	return gone, nil
+}

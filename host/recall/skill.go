@@ -1,0 +1,55 @@
+package recall
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/keeper"
+)
+
+// Remembered keeps what a skill remembers for the user of a session. The same ones
+// again are kept once. It is grant.Config's Remember.
+func (r *Recall) Remembered(ctx context.Context, ref host.SessionRef, memories []abi.Memory) error {
+	if err := valid("recall.Remembered", ref); err != nil {
+		return err
+	}
+	nodes := make([]memory.Node, len(memories))
+	for i, m := range memories {
+		nodes[i] = memory.Node{Text: m.Text, Kind: memory.Kind(m.Kind), Entity: m.Entity, Layer: memory.Fact,
+			Trust: memory.FactTrust, Source: memory.Source{Session: ref.Session}}
+	}
+	_, err := r.Keeper.Remember(ctx, ownerOf(ref), nodes)
+	return err
+}
+
+// Recalled gives the memories of the user of a session that answer a skill's query,
+// best first. It is grant.Config's Recall.
+func (r *Recall) Recalled(ctx context.Context, ref host.SessionRef, q abi.RecallQuery) ([]abi.Memory, error) {
+	if err := valid("recall.Recalled", ref); err != nil {
+		return nil, err
+	}
+	kinds := make([]memory.Kind, len(q.Kinds))
+	for i, k := range q.Kinds {
+		kinds[i] = memory.Kind(k)
+	}
+	hits, err := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: ref.Tenant, User: ref.User, Kinds: kinds}, Text: q.Query, Limit: q.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]abi.Memory, len(hits))
+	for i, h := range hits {
+		out[i] = abi.Memory{Kind: string(h.Node.Kind), Text: h.Node.Text, Entity: h.Node.Entity, Score: h.Score}
+	}
+	return out, nil
+}
+
+// valid refuses a session that does not say whose it is: without a user all of the
+// tenant's might be meant.
+func valid(op string, ref host.SessionRef) error {
+	if err := ref.Valid(); err != nil {
+		return host.Fail(op, abi.NewProblem(abi.BadValue, "whose memories are meant is not clear: %v", err), nil)
+	}
+	return nil
+}

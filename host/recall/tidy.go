@@ -1,0 +1,67 @@
+package recall
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/keeper"
+)
+
+// keptTrajectories bounds those of one user that are recalled: what was done in the
+// sessions of some months. Older ones would push others out.
+const keptTrajectories = 100
+
+// replacedAge is how long a fact or a habit stays in which another one took its place:
+// as long as an as-of question about a season's prices may want it.
+const replacedAge = 90 * 24 * time.Hour
+
+// Tidy archives what is worth little, of every owner, and gives how many. It removes
+// facts and habits that others replaced long ago.
+func (r *Recall) Tidy(ctx context.Context) (archived int, err error) {
+	if _, err := r.Keeper.PurgeSuperseded(ctx, replacedAge); err != nil {
+		return 0, err
+	}
+	for after := (keeper.Owner{}); ; {
+		owners, err := r.Keeper.Owners(ctx, after)
+		if err != nil || len(owners) == 0 {
+			return archived, err
+		}
+		for _, o := range owners {
+			n, err := r.tidy(ctx, o)
+			if archived += n; err != nil {
+				return archived, err
+			}
+			after = o
+		}
+	}
+}
+
+func (r *Recall) tidy(ctx context.Context, o keeper.Owner) (archived int, err error) {
+	var gone, sessions []memory.ID
+	for after, more := memory.ID(""), true; more; {
+		page, err := r.Keeper.List(ctx, o, keeper.Page{After: after, Limit: keeper.MaxPage, Statuses: []memory.Status{memory.Active}})
+		if err != nil {
+			return 0, err
+		}
+		for _, n := range page {
+			after = n.ID
+			switch {
+			case r.Forget.Judge(n, r.Now().UTC(), "").Archive:
+				gone = append(gone, n.ID)
+			case isTrajectory(n) && !n.Pinned:
+				sessions = append(sessions, n.ID)
+			}
+		}
+		more = len(page) == keeper.MaxPage
+	}
+	gone = append(gone, sessions[:max(0, len(sessions)-keptTrajectories)]...)
+	for some := range slices.Chunk(gone, keeper.MaxChange) {
+		taken, err := r.Keeper.Archive(ctx, o, some, "job")
+		if archived += len(taken); err != nil {
+			return archived, err
+		}
+	}
+	return archived, nil
+}

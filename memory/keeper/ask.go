@@ -1,0 +1,33 @@
+package keeper
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// Waiting gives the questions to an owner that are not answered, asked or not, by id.
+func (k *Keeper) Waiting(ctx context.Context, o Owner) ([]memory.Question, error) {
+	questions, err := documents[memory.Question](ctx, k.db.Reads, openOfOwner, append(ownerArgs(o), maxGaps)...)
+	return questions, fail("keeper.Waiting", err)
+}
+
+// Asked keeps that a question was asked beside the answer to an input of a session, and
+// reports whether that is new. It is not where the question was asked before, was
+// answered, or is not there any more.
+func (k *Keeper) Asked(ctx context.Context, o Owner, question string, in host.SessionID, input int) (first bool, err error) {
+	const op = "keeper.Asked"
+	if err := o.check(); err != nil {
+		return false, fail(op, err)
+	}
+	err = k.change(ctx, func(ctx context.Context, t *tx) error {
+		found, err := documents[memory.Question](ctx, t.on, questionOf, append(ownerArgs(o), question)...)
+		first = err == nil && len(found) > 0 && found[0].Asked.IsZero() && found[0].Answered.IsZero()
+		if !first {
+			return err
+		}
+		return t.saveQuestion(ctx, found[0].AskedBy(in, input, t.at))
+	})
+	return first && err == nil, fail(op, err)
+}
