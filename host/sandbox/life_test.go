@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -259,32 +258,5 @@ func TestAPanicOfTheEngineRefusesTheModule(t *testing.T) {
 	err := s.compile(context.Background(), nil, &prepared{wasm: tinyModule(0)}, wazero.NewCompilationCache()) // nil, whatever the reason
 	if err == nil || !strings.Contains(err.Error(), "the engine fails on it") || strings.Contains(explain(err).Error(), "\n") {
 		t.Errorf("compile gave %v", err)
-	}
-}
-
-// Only this room knows what WebAssembly is.
-func TestNobodyElseImportsTheEngine(t *testing.T) {
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "zz_deps") || path == filepath.Join(root, "host", "sandbox") {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		b, err := os.ReadFile(path)
-		if strings.Contains(string(b), `"github.com/tetratelabs/wazero`) {
-			t.Errorf("%s imports the engine; go through host/sandbox", path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }
