@@ -68,3 +68,20 @@ func TestAQuestionTellsOnlyWordsThatSubjectsHave(t *testing.T) {
 		t.Errorf("quoted as %s", got)
 	}
 }
+
+func FuzzReadAnswer(f *testing.F) {
+	for _, words := range []string{"改成3分钟", "Keep it, please.", "这条取消", "keep it keep it", "现在是 3 到 5 分钟", "取消订单 1234", "\x00drop it\xff"} {
+		f.Add(words)
+	}
+	ten := Between("opening.minutes", 10, 10, "min")
+	said := Node{ID: "m", Text: "ten", Layer: Declared, Claim: &ten, Status: Active}
+	f.Fuzz(func(t *testing.T, words string) {
+		a, ok := ReadAnswer(Message{Text: words}, said)
+		if ok != (a.Resolution != "") || (a.Resolution == Updated) != (a.Claim != nil) || len(a.Text) > MaxHeardBytes {
+			t.Errorf("%q is read as %+v, %v", words, a, ok)
+		}
+		if a.Resolution == Retired && !drops(simplified.Replace(asciiLower(a.Text))) {
+			t.Errorf("%q retires, and says nowhere to drop it", words)
+		}
+	})
+}
