@@ -8,6 +8,7 @@
 //   - memory/index is the embedded index, memory/qdrant the one of a Qdrant server;
 //     both are a [Store]. They are derived, and may be lost at any time.
 //   - memory/embed has the models that give vectors, each an [Embedder].
+//   - memory/documents cuts texts into memories that lead back to where they are from.
 //   - memory/keeper keeps the truth in the host's database, and the index after it.
 //   - memory/memorytest is the contract that every Store is held to.
 //

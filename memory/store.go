@@ -86,6 +86,7 @@ type Embedder interface {
 	Name() string
 	// Dimensions is the length of every vector.
 	Dimensions() int
-	// Embed gives a normalised vector for each text, in order.
+	// Embed gives a normalised vector for each text, in order; a nil one for a text of
+	// which the model makes nothing, such as a blank one. It has no place in a dense leg.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
