@@ -22,8 +22,9 @@ var floors = [][]string{
 	{"abi/value"},
 	{"abi", "abi/wire", "abi/wording"},
 	{"host", "abi/manifest", "host/rewrite", "host/factcheck", "memory/tokens"},
-	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory", "memory/index", "memory/keeper", "memory/qdrant", "memory/memorytest"},
-	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs", "host/recall", "memory/embed", "memory/documents"},
+	{"memory"},
+	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory/index", "memory/embed", "memory/documents", "memory/keeper", "memory/qdrant"},
+	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs", "host/recall"},
 	{"host/dispatch", "host/rules"},
 	{"host/agent", "precheck"},
 	{"host/server", "host/console", "host/mcp", "host/eval"},
@@ -31,7 +32,7 @@ var floors = [][]string{
 }
 
 // testRooms help the tests of the rooms above them; only tests import them.
-var testRooms = []string{"host/sandbox/sandboxtest", "host/sandbox/sandboxtest/warm", "host/state/statetest"}
+var testRooms = []string{"host/sandbox/sandboxtest", "host/sandbox/sandboxtest/warm", "host/state/statetest", "memory/memorytest"}
 
 // annex lists what the guests' side may import: skills -> sdk -> abi.
 var annex = map[string][]string{

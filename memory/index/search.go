@@ -15,8 +15,8 @@ import (
 // Sparse gives the limit best by BM25 over the terms of the query, best first. An
 // entry without a term of the query is not found. Limit is from 1 to 10,000.
 func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.Vector, limit int) ([]memory.Found, error) {
-	if problem := checkSearch(filter, limit); problem != nil {
-		return nil, host.Fail("index.Sparse", problem, nil)
+	if _, err := x.checkSearch(ctx, "index.Sparse", filter, limit, sound(query, nil)); err != nil {
+		return nil, err
 	}
 	ids := make([]uint32, len(query))
 	for i, term := range query {
@@ -43,15 +43,12 @@ func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.V
 // Dense gives the limit nearest by cosine, in the same order. An entry without a
 // vector is not found. It compares with every vector that the filter lets it.
 func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32, limit int) ([]memory.Found, error) {
-	problem := checkSearch(filter, limit)
-	x.mu.RLock()
-	length := x.length
-	x.mu.RUnlock()
-	if problem == nil && length != 0 && len(query) != length {
-		problem = abi.NewProblem(abi.SystemFailure, "the vector of the question has %d numbers, those of this index have %d; rebuild the index", len(query), length)
+	length, err := x.checkSearch(ctx, "index.Dense", filter, limit, sound(nil, query))
+	if err != nil {
+		return nil, err
 	}
-	if problem != nil {
-		return nil, host.Fail("index.Dense", problem, nil)
+	if length != 0 && len(query) != length {
+		return nil, host.Fail("index.Dense", abi.NewProblem(abi.BadValue, "the vector of the question has %d numbers, those of this index have %d; rebuild the index", len(query), length), nil)
 	}
 	v := x.look(filter, nil)
 	return v.search(ctx, "index.Dense", filter, limit, func(s *segment, offer func(number int, score float64)) {
@@ -63,15 +60,23 @@ func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32
 	})
 }
 
-// checkSearch refuses a search of no tenant: it would be one of all.
-func checkSearch(filter memory.Filter, limit int) *abi.Problem {
-	if filter.Tenant == "" {
-		return abi.NewProblem(abi.SystemFailure, "a search of memories names its tenant")
+// checkSearch refuses a search of no tenant, which would be one of all, and what
+// cannot be scored. It gives the length of the index's vectors.
+func (x *Index) checkSearch(ctx context.Context, op string, filter memory.Filter, limit int, sound bool) (length int, err error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if err := x.usable(ctx, op); err != nil {
+		return 0, err
 	}
-	if limit < 1 || limit > maxLimit {
-		return abi.NewProblem(abi.BadArguments, "a search gives 1 to %d memories, not %d", maxLimit, limit)
+	switch {
+	case filter.Tenant == "":
+		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search of memories names its tenant"), nil)
+	case limit < 1 || limit > maxLimit:
+		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search gives 1 to %d memories, not %d", maxLimit, limit), nil)
+	case !sound:
+		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search of memories has a weight or a number that is none"), nil)
 	}
-	return nil
+	return x.length, nil
 }
 
 // dot is the cosine of normalised vectors. Four sums let the processor work ahead.

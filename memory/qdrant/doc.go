@@ -1,0 +1,28 @@
+// Package qdrant is a [memory.Store] on a Qdrant server, spoken to in gRPC with
+// Qdrant's own Go client. It owns the layout of the collection, the form of its
+// points and filters, and what is tried again.
+//
+// It asks for Qdrant 1.16 or later: that version brought the metadata of collections,
+// in which the index keeps its version, and it is the oldest that the client
+// promises to speak with.
+//
+// # Life of an index
+//
+//  1. [Open] reads the URL, and the API key from the environment. It connects, with TLS
+//     unless the server is on this machine, and asks for the server's version.
+//  2. It looks for the collection of this index. Its name is the URL's with a hash of the
+//     version that [Store.Reset] gave and of the layout, so that two versions are two
+//     collections: who still works with the old one gets an error, and never a mixture.
+//  3. The collection's vectors and payload indexes are compared with what this package would make. Where
+//     they differ, [Store.State] tells an empty version, and nothing but Reset is done.
+//  4. Reset deletes every collection of this index, then makes a new one. A host that dies
+//     in between leaves an index without its payload indexes, which is none.
+//  5. Put and Delete wait until the server has applied what they sent, so that the next
+//     search sees it. Each entry is one point, its id made of the tenant's and its own.
+//  6. Sparse and Dense each ask for one leg. Both are fused elsewhere, and not by Qdrant.
+//     What comes back is held against the tenant and user that were asked for.
+//
+// The weights of terms come with the entries; Qdrant multiplies with the IDF that
+// it counts in a shard, over all tenants. The collection has one shard, so that
+// this is the whole index.
+package qdrant
