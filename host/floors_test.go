@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"host", "abi/manifest", "host/rewrite", "host/factcheck", "memory/tokens"},
 	{"memory"},
 	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory/index", "memory/embed", "memory/documents", "memory/keeper", "memory/qdrant"},
-	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs", "host/recall"},
+	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs", "host/recall", "memory/measure"},
 	{"host/dispatch", "host/rules"},
 	{"host/agent", "precheck"},
 	{"host/server", "host/console", "host/mcp", "host/eval"},

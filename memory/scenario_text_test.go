@@ -121,37 +121,25 @@ func (s *scene) quote(raw json.RawMessage) {
 			Entity: step.Entity, Source: Source{Speaker: step.Speaker}}
 		placed = append(placed, Placed{n, OwnWords})
 	}
-	quotation := Quote(placed, noon)
-	if err := checkQuotation(quotation, placed); err != nil {
-		s.errorf("%v:\n%s", err, quotation)
+	for _, p := range placed {
+		if err := checkQuotation(QuoteLine(p, noon), p); err != nil {
+			s.errorf("%v:\n%s", err, QuoteLine(p, noon))
+		}
 	}
 }
 
-// checkQuotation shares no code with Quote but its two lines.
-func checkQuotation(quotation string, placed []Placed) error {
-	if len(placed) == 0 {
-		if quotation != "" {
-			return fmt.Errorf("nothing is quoted as something")
-		}
-		return nil
-	}
-	lines := strings.FieldsFunc(quotation, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
-	inner := lines[1 : len(lines)-1]
-	if lines[0] != quoteHead || lines[len(lines)-1] != quoteTail || strings.Count(quotation, "[") != 2 || strings.Count(quotation, "]") != 2 || strings.ContainsAny(quotation, "<>`\u200b\u202e\u2066\ufeff") {
+// checkQuotation shares no code with QuoteLine.
+func checkQuotation(line string, p Placed) error {
+	if strings.ContainsAny(line, "\n\r\v\f\u0085\u2028\u2029[]<>`\u200b\u202e\u2066\ufeff") {
 		return fmt.Errorf("the quotation can be left")
 	}
-	if want := min(len(placed), MaxQuoted); len(inner) != want && !(len(placed) > MaxQuoted && len(inner) == want+1) {
-		return fmt.Errorf("%d lines for %d memories", len(inner), len(placed))
+	var got map[string]any
+	if err := json.Unmarshal([]byte(line), &got); err != nil {
+		return err
 	}
-	for i, line := range inner[:min(len(inner), MaxQuoted)] {
-		var got map[string]any
-		if err := json.Unmarshal([]byte(line), &got); err != nil {
-			return err
-		}
-		text, _ := got["text"].(string)
-		if len(text) > MaxQuotedBytes+len("…") || got["place"] != string(placed[i].Place) || got["layer"] != "L1 declared" || got["trust"] != placed[i].Trust {
-			return fmt.Errorf("line %d is %s", i+1, line)
-		}
+	text, _ := got["text"].(string)
+	if len(text) > MaxQuotedBytes+len("…") || got["place"] != string(p.Place) || got["layer"] != "L1 declared" || got["trust"] != p.Trust {
+		return fmt.Errorf("it is %s", line)
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (r *Recall) find(ctx context.Context, q host.Reasoning) ([]memory.Node, err
 	if err != nil || strings.TrimSpace(q.Text) == "" {
 		return found, err
 	}
-	hits, err := r.Keeper.Recall(ctx, o, keeper.Query{Text: q.Text, Limit: recalledHits})
+	hits, err := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: q.Text, Limit: recalledHits})
 	for _, h := range hits {
 		if !slices.ContainsFunc(found, func(n memory.Node) bool { return n.ID == h.Node.ID }) {
 			found = append(found, h.Node)

@@ -19,7 +19,7 @@ const maxOutputBytes = 4 << 10
 func (r *Recall) form(ctx context.Context, q host.Reasoning) (host.Injection, error) {
 	t, _ := r.begin(q)
 	if t == nil {
-		return host.Injection{}, host.Fail("recall.form", abi.NewProblem(abi.Busy, "more than %d turns are under way", maxTurns), nil)
+		return host.Injection{}, host.Fail("recall.form", abi.NewProblem(abi.SystemFailure, "more than %d turns are under way", maxTurns), nil)
 	}
 	if said, known := r.told(q); known {
 		return host.Injection{Text: said}, nil
@@ -87,7 +87,7 @@ func (r *Recall) judge(ctx context.Context, q host.Reasoning) (host.Opinion, err
 	}
 	if found := memory.CheckForm(t.form, q.Text); len(found) > 0 {
 		problem := abi.NewProblem(abi.Refused, "trust in %s is %.2f, so an answer about it may not say %q", t.at.Domain, t.trust, found[0].Words)
-		return host.Opinion{Problem: problem.WithHint(t.form.Instruction("")), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
+		return host.Opinion{Problem: problem.WithHint("%s", t.form.Instruction("")), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
 	}
 	note := ""
 	if missing := memory.MissingParts(q.Text); t.form == memory.Recommend && len(missing) > 0 {

@@ -116,7 +116,7 @@ func (r *Recall) Recalled(ctx context.Context, ref host.SessionRef, q abi.Recall
 	for i, k := range q.Kinds {
 		kinds[i] = memory.Kind(k)
 	}
-	hits, err := r.Keeper.Recall(ctx, ownerOf(ref), keeper.Query{Text: q.Query, Limit: q.Limit, Filter: memory.Filter{Kinds: kinds}})
+	hits, err := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: ref.Tenant, User: ref.User, Kinds: kinds}, Text: q.Query, Limit: q.Limit})
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,8 @@ func checkTrace(o Owner, t memory.Trace) error {
 
 // Act keeps what the user did with a shown output, once: repeating it with the same
 // changes nothing, and another action is refused with BadValue. The alternative is
-// what the user did instead, and may be empty.
+// what the user did instead, and may be empty. An accepted output counts as a use of
+// the memories that it points to, see Adopt.
 func (k *Keeper) Act(ctx context.Context, o Owner, trace string, action memory.Decision, alternative string) (memory.Trace, error) {
 	const op = "keeper.Act"
 	if action != memory.Accept && action != memory.Reject && action != memory.Modify || len(alternative) > memory.MaxTextBytes {
@@ -104,7 +105,10 @@ func (k *Keeper) Act(ctx context.Context, o Owner, trace string, action memory.D
 			return false, nil
 		}
 		found.Action, found.Alternative, found.Acted = action, alternative, t.at
-		return true, nil
+		if action != memory.Accept {
+			return true, nil
+		}
+		return true, adopt(ctx, t.on, o, found.Sources, t.at)
 	})
 }
 

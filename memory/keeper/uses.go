@@ -96,12 +96,14 @@ func (k *Keeper) Adopt(ctx context.Context, o Owner, ids []memory.ID) error {
 	if len(ids) > MaxChange {
 		return fail(op, badValue("%d memories at once; at most %d are counted together", len(ids), MaxChange))
 	}
-	return fail(op, k.db.Write(ctx, func(ctx context.Context, on host.Statements) error {
-		for _, id := range ids {
-			if _, err := exec(ctx, on, countAdopts, append([]any{micros(k.now())}, memoryArgs(o, id)...)...); err != nil {
-				return err
-			}
+	return fail(op, k.db.Write(ctx, func(ctx context.Context, on host.Statements) error { return adopt(ctx, on, o, ids, k.now()) }))
+}
+
+func adopt(ctx context.Context, on host.Statements, o Owner, ids []memory.ID, at time.Time) error {
+	for _, id := range ids {
+		if _, err := exec(ctx, on, countAdopts, append([]any{micros(at)}, memoryArgs(o, id)...)...); err != nil {
+			return err
 		}
-		return nil
-	}))
+	}
+	return nil
 }
