@@ -31,7 +31,7 @@ func (d namedDate) covers(at time.Time) bool {
 
 // The forms of a date. Each has groups for year, month and day, in an order of its own.
 var (
-	numericDate = regexp.MustCompile(`\b((?:19|20)\d\d)[-/.](\d{1,2})(?:[-/.](\d{1,2}))?\b`)
+	numericDate = regexp.MustCompile(`\b((?:19|20)\d\d)[-/](\d{1,2})(?:[-/](\d{1,2}))?\b`)
 	chineseDate = regexp.MustCompile(`(?:((?:19|20)\d\d)\s*年)?\s*(\d{1,2})\s*月(?:份|\s*(\d{1,2})\s*[日号號])?`)
 	englishDate = regexp.MustCompile(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?(jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(uary|ruary|ch|il|ust|ember|tember|ober)?\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? ((?:19|20)\d\d)\b)?`)
 	bareYear    = regexp.MustCompile(`(?:^|[^\d])((?:19|20)\d\d)(?:$|[^\d])`)
@@ -44,11 +44,12 @@ func datesIn(text string, now time.Time) []namedDate {
 		return nil
 	}
 	var dates []namedDate
-	for _, m := range numericDate.FindAllStringSubmatch(text, maxDates) {
-		dates = append(dates, namedDate{year: number(m[1]), month: number(m[2]), day: number(m[3])})
-	}
-	for _, m := range chineseDate.FindAllStringSubmatch(text, maxDates) {
-		dates = append(dates, namedDate{year: number(m[1]), month: number(m[2]), day: number(m[3])})
+	for _, form := range []*regexp.Regexp{numericDate, chineseDate} {
+		for _, m := range form.FindAllStringSubmatch(text, maxDates) {
+			if d := (namedDate{year: number(m[1]), month: number(m[2]), day: number(m[3])}); d.month > 0 {
+				dates = append(dates, d)
+			}
+		}
 	}
 	for _, m := range englishDate.FindAllStringSubmatch(text, maxDates) {
 		if d, ok := english(m); ok {

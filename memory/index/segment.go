@@ -14,6 +14,9 @@ import (
 // the names of all their fields, and the dearest merge takes a few milliseconds.
 const maxSegment = 8 << 10
 
+// namesOfEntry is how many names an entry has.
+const namesOfEntry = 6
+
 // weightSteps is how finely a weight is kept: 16 bits for what is less than 4,
 // which changes a score by less than a ten-thousandth.
 const weightSteps = 1 << 14
@@ -48,7 +51,7 @@ type posting struct {
 // build makes a segment of entries, at most maxSegment, of one user.
 func build(entries []memory.Entry) *segment {
 	s := &segment{docs: make([]doc, 0, len(entries))}
-	names := nameTable{}
+	names := newNameTable(nil, namesOfEntry*len(entries))
 	type occurrence struct {
 		term uint32
 		posting
@@ -68,6 +71,9 @@ func build(entries []memory.Entry) *segment {
 		}
 	}
 	s.names = names.list
+	for i, name := range s.names {
+		s.names[i] = strings.Clone(name) // else it would keep what it was cut from
+	}
 	slices.SortFunc(all, func(a, b occurrence) int {
 		return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.doc, b.doc))
 	})
@@ -99,21 +105,42 @@ func (s *segment) clip() *segment {
 // A nameTable gives each name a number.
 type nameTable struct {
 	list []string
-	at   map[string]uint16
+	at   map[string]uint16 // nil while the list is short
+}
+
+// newNameTable makes a table that begins with names, for some more.
+func newNameTable(names []string, more int) *nameTable {
+	// Below this a look through the list costs less than a map of it.
+	const fewSteps = 4096
+	t := &nameTable{list: append(make([]string, 0, len(names)+more), names...)}
+	if (len(names)+more)*more > fewSteps {
+		t.at = make(map[string]uint16, len(names)+more)
+		for i, name := range names {
+			t.at[name] = uint16(i)
+		}
+	}
+	return t
 }
 
 func (t *nameTable) number(name string) uint16 {
-	if number, ok := t.at[name]; ok {
+	if number, ok := t.find(name); ok {
 		return number
 	}
-	if t.at == nil {
-		t.at = map[string]uint16{}
-	}
 	number := uint16(len(t.list))
-	name = strings.Clone(name) // else it would keep what it was cut from
 	t.list = append(t.list, name)
-	t.at[name] = number
+	if t.at != nil {
+		t.at[name] = number
+	}
 	return number
+}
+
+func (t *nameTable) find(name string) (uint16, bool) {
+	if t.at != nil {
+		number, ok := t.at[name]
+		return number, ok
+	}
+	i := slices.Index(t.list, name)
+	return uint16(max(i, 0)), i >= 0
 }
 
 func (t *nameTable) docOf(e memory.Entry) doc {
@@ -141,13 +168,13 @@ func (t *nameTable) adopt(d doc, names []string) doc {
 // merge makes one segment of two, the docs of b after those of a.
 func merge(a, b *segment) *segment {
 	shift := uint16(len(a.docs))
+	terms := countTerms(a, b)
 	s := &segment{
-		docs:    make([]doc, 0, len(a.docs)+len(b.docs)),
-		terms:   make([]uint32, 0, len(a.terms)+len(b.terms)),
-		ends:    make([]uint32, 0, len(a.terms)+len(b.terms)),
+		terms:   make([]uint32, 0, terms),
+		ends:    make([]uint32, 0, terms),
 		posting: make([]posting, 0, len(a.posting)+len(b.posting)),
 	}
-	s.take(a, b)
+	s.takeDocs(a, b)
 	for i, j := 0, 0; i < len(a.terms) || j < len(b.terms); {
 		term := leastTerm(a, i, b, j)
 		if i < len(a.terms) && a.terms[i] == term {
@@ -162,25 +189,41 @@ func merge(a, b *segment) *segment {
 		}
 		s.closeTerm(term)
 	}
-	return s.clip()
+	return s
 }
 
-// take appends the docs of segments, with their names and vectors.
-func (s *segment) take(parts ...*segment) {
-	names := nameTable{}
-	for _, part := range parts {
-		for i, d := range part.docs {
-			if part.dense != nil {
-				s.dense = append(s.dense, make([][]float32, len(s.docs)-len(s.dense))...)
-				s.dense = append(s.dense, part.dense[i])
-			}
-			s.docs = append(s.docs, names.adopt(d, part.names))
+// countTerms counts the terms of two segments, those of both once.
+func countTerms(a, b *segment) int {
+	count, from := len(a.terms)+len(b.terms), 0
+	for _, term := range b.terms {
+		at, both := slices.BinarySearch(a.terms[from:], term)
+		if from += at; both {
+			count--
 		}
 	}
-	if s.dense != nil {
-		s.dense = append(s.dense, make([][]float32, len(s.docs)-len(s.dense))...)
+	return count
+}
+
+// takeDocs takes the docs of both. Those of a keep the numbers of their names.
+func (s *segment) takeDocs(a, b *segment) {
+	names := newNameTable(a.names, len(b.names))
+	numbers := make([]uint16, len(b.names))
+	for i, name := range b.names {
+		numbers[i] = names.number(name)
 	}
-	s.names = names.list
+	s.names = slices.Clip(names.list)
+	s.docs = make([]doc, 0, len(a.docs)+len(b.docs))
+	s.docs = append(s.docs, a.docs...)
+	for _, d := range b.docs {
+		d.session, d.live, d.entity = numbers[d.session], numbers[d.live], numbers[d.entity]
+		d.platform, d.kind, d.status = numbers[d.platform], numbers[d.kind], numbers[d.status]
+		s.docs = append(s.docs, d)
+	}
+	if a.dense != nil || b.dense != nil {
+		s.dense = make([][]float32, len(s.docs))
+		copy(s.dense, a.dense)
+		copy(s.dense[len(a.docs):], b.dense)
+	}
 }
 
 func leastTerm(a *segment, i int, b *segment, j int) uint32 {
@@ -196,7 +239,7 @@ func leastTerm(a *segment, i int, b *segment, j int) uint32 {
 // without makes a segment of the docs that are not dropped.
 func (s *segment) without(drop []bool) *segment {
 	left := &segment{}
-	names := nameTable{}
+	names := newNameTable(nil, len(s.names))
 	renumbered := make([]uint16, len(s.docs))
 	for i, d := range s.docs {
 		if drop[i] {
@@ -232,10 +275,20 @@ func (s *segment) postings(i int) []posting {
 	return s.posting[start:s.ends[i]]
 }
 
-// find gives the postings of a term.
+// find gives the postings of a term. Terms are hashes and evenly spread, so that one
+// stands near its share of the list: the search begins there and widens.
 func (s *segment) find(term uint32) []posting {
-	if i, ok := slices.BinarySearch(s.terms, term); ok {
-		return s.postings(i)
+	const width = 8
+	guess := int(uint64(term) * uint64(len(s.terms)) >> 32)
+	low, high := guess, guess
+	for step := width; low > 0 && s.terms[low] > term; step *= 2 {
+		low = max(low-step, 0)
+	}
+	for step := width; high < len(s.terms) && s.terms[high] < term; step *= 2 {
+		high = min(high+step, len(s.terms))
+	}
+	if i, ok := slices.BinarySearch(s.terms[low:min(high+1, len(s.terms))], term); ok {
+		return s.postings(low + i)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type user struct {
 // one behind it, is merged with it: most users then have one segment, and a large
 // one is seldom rewritten.
 const (
-	smallSegment = 512
+	smallSegment = 16
 	growth       = 4
 )
 

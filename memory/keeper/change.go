@@ -60,6 +60,9 @@ func (t *tx) supersede(ctx context.Context, o Owner, old memory.ID, by memory.No
 	if err := t.link(ctx, o, old, roleNext, string(next.ID)); err != nil {
 		return "", err
 	}
+	if err := t.closeGaps(ctx, s.Node, memory.Updated); err != nil {
+		return "", err
+	}
 	return next.ID, t.lived(ctx, o, old, Superseded, string(next.ID))
 }
 
@@ -74,13 +77,21 @@ func (s *stored) end(status memory.Status, until, now time.Time) {
 // Falsify marks a memory as shown to be wrong: from now on it is not known, and was
 // never true. The cause is an id that tells why, and may be empty.
 func (k *Keeper) Falsify(ctx context.Context, o Owner, id memory.ID, cause string) error {
-	return k.changeOne(ctx, "keeper.Falsify", o, id, Falsified, cause, func(s *stored, at time.Time) bool {
-		if s.Status == memory.Falsified {
-			return false
+	return fail("keeper.Falsify", k.change(ctx, func(ctx context.Context, t *tx) error {
+		var wrong memory.Node
+		err := t.alter(ctx, o, id, Falsified, cause, func(s *stored, at time.Time) bool {
+			if s.Status == memory.Falsified {
+				return false
+			}
+			s.Status, s.Known.Until = memory.Falsified, at
+			wrong = s.Node
+			return true
+		})
+		if err != nil || wrong.ID == "" {
+			return err
 		}
-		s.Status, s.Known.Until = memory.Falsified, at
-		return true
-	})
+		return t.closeGaps(ctx, wrong, memory.Retired)
+	}))
 }
 
 // Pin keeps a memory from being archived by a job, or no longer does.

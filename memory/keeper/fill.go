@@ -17,9 +17,12 @@ import (
 // that tokens gives, and with the columns that an entry is made of.
 const entryVersion = "terms 1"
 
-// fillBatch is how many memories of a rebuild are read and put together: some
-// megabytes at most usual sizes.
-const fillBatch = 1024
+// Bounds of what a rebuild reads and puts together.
+const (
+	fillPage  = 1024    // memories of one statement
+	fillBatch = 16_384  // of one Put: an index takes a few large ones faster than many small ones
+	fillBytes = 8 << 20 // of text, whichever comes first
+)
 
 const (
 	entryColumns = "SELECT tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, words, index_words, node_no FROM memory_node"
@@ -212,19 +215,14 @@ type batch struct {
 // readAll reads ahead of who puts.
 func (k *Keeper) readAll(ctx context.Context) (batches <-chan batch, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	out := make(chan batch, 2)
+	out := make(chan batch, 1)
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		defer close(out)
-		for after := int64(0); ; {
+		for after, more := int64(0), true; more; {
+			var b batch
 			var drafts []draft
-			err := each(ctx, k.db.Reads, entriesAfter, []any{after, fillBatch}, func(rows *sql.Rows) error {
-				d, err := scanDraft(rows)
-				drafts, after = append(drafts, d), d.no
-				return err
-			})
-			b := batch{err: err}
-			if err == nil {
+			if drafts, more, b.err = k.readBatch(ctx, &after); b.err == nil {
 				b.entries, b.err = k.finish(ctx, drafts)
 			}
 			select {
@@ -232,10 +230,27 @@ func (k *Keeper) readAll(ctx context.Context) (batches <-chan batch, stop func()
 			case <-ctx.Done():
 				return
 			}
-			if b.err != nil || len(drafts) < fillBatch {
-				return
-			}
+			more = more && b.err == nil
 		}
 	})
 	return out, func() { cancel(); ended.Wait() }
+}
+
+// readBatch reads pages after a row, and moves that.
+func (k *Keeper) readBatch(ctx context.Context, after *int64) (drafts []draft, more bool, err error) {
+	more = true
+	for bytes := 0; more && len(drafts) < fillBatch && bytes < fillBytes; {
+		n := 0
+		err := each(ctx, k.db.Reads, entriesAfter, []any{*after, fillPage}, func(rows *sql.Rows) error {
+			d, err := scanDraft(rows)
+			drafts, bytes, *after = append(drafts, d), bytes+len(d.text), d.no
+			n++
+			return err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		more = n == fillPage
+	}
+	return drafts, more, nil
 }

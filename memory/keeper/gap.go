@@ -301,6 +301,31 @@ func (t *tx) keepAnswer(ctx context.Context, s stored, r *memory.Resolved, quest
 	return t.lived(ctx, o, s.ID, event, question)
 }
 
+const waiting = "SELECT detail FROM memory_question" + ofMemory + " AND answer = '' ORDER BY question_id LIMIT ?"
+
+// closeGaps settles what is open about a memory that was changed without a question:
+// there is nothing left to ask.
+func (t *tx) closeGaps(ctx context.Context, said memory.Node, by memory.Resolution) error {
+	args := append(memoryArgs(Owner{said.Tenant, said.User}, said.ID), maxGaps)
+	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOne, args...)
+	if err != nil {
+		return err
+	}
+	for _, g := range memory.CloseGaps(gaps, said, by) {
+		if err := t.saveGap(ctx, g); err != nil {
+			return err
+		}
+	}
+	open, err := documents[memory.Question](ctx, t.on, waiting, args...)
+	for _, q := range open {
+		q.Answer, q.Answered = by, t.at
+		if err == nil {
+			err = t.saveQuestion(ctx, q)
+		}
+	}
+	return err
+}
+
 // documents gives the rows of a statement whose only column is JSON.
 func documents[T any](ctx context.Context, on host.Statements, query string, args ...any) (all []T, err error) {
 	err = each(ctx, on, query, args, func(rows *sql.Rows) error {

@@ -95,8 +95,8 @@ func (t *tx) remember(ctx context.Context, n memory.Node) (Remembering, error) {
 }
 
 const (
-	makeBand  = "INSERT INTO memory_band (tenant_id, user_id, band, memory_id) VALUES (?, ?, ?, ?)"
-	bandMates = "SELECT memory_id FROM memory_band WHERE tenant_id = ? AND user_id = ? AND band = ? ORDER BY memory_id DESC LIMIT ?"
+	makeBands = "INSERT INTO memory_band (tenant_id, user_id, band, memory_id) VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)"
+	bandMates = "SELECT memory_id FROM memory_band" + ofOwner + " AND band IN (?, ?, ?, ?) LIMIT ?" // without an order: SQLite would go through all of the user's for it
 )
 
 // addNew writes a memory with what finds it again.
@@ -105,10 +105,12 @@ func (t *tx) addNew(ctx context.Context, s stored, marks [bands]int64) error {
 	if err := t.add(ctx, s); err != nil {
 		return err
 	}
+	var rows []any
 	for _, band := range marks {
-		if _, err := exec(ctx, t.on, makeBand, string(o.Tenant), string(o.User), band, string(s.ID)); err != nil {
-			return err
-		}
+		rows = append(rows, string(o.Tenant), string(o.User), band, string(s.ID))
+	}
+	if _, err := exec(ctx, t.on, makeBands, rows...); err != nil {
+		return err
 	}
 	return t.lived(ctx, o, s.ID, Remembered, sourceKey(s.Source))
 }
@@ -116,16 +118,17 @@ func (t *tx) addNew(ctx context.Context, s stored, marks [bands]int64) error {
 // findSame looks for a memory that says the same, and still counts or comes from
 // the same source.
 func (t *tx) findSame(ctx context.Context, n memory.Node, marks [bands]int64) (stored, bool, error) {
-	var mates []memory.ID
+	o := Owner{n.Tenant, n.User}
+	args := ownerArgs(o)
 	for _, band := range marks {
-		ids, err := texts[memory.ID](ctx, t.on, bandMates, string(n.Tenant), string(n.User), band, sameMatches)
-		if err != nil {
-			return stored{}, false, err
-		}
-		mates = append(mates, ids...)
+		args = append(args, band)
+	}
+	mates, err := texts[memory.ID](ctx, t.on, bandMates, append(args, sameMatches)...)
+	if err != nil || len(mates) == 0 {
+		return stored{}, false, err
 	}
 	slices.Sort(mates)
-	found, err := findAll(ctx, t.on, Owner{n.Tenant, n.User}, slices.Compact(mates))
+	found, err := findAll(ctx, t.on, o, slices.Compact(mates))
 	if err != nil {
 		return stored{}, false, err
 	}

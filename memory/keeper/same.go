@@ -1,6 +1,8 @@
 package keeper
 
 import (
+	"fmt"
+	"hash/fnv"
 	"math"
 	"reflect"
 	"slices"
@@ -20,7 +22,7 @@ const (
 	bands       = 4
 	bandHashes  = 3
 	sameTerms   = 0.9 // of all terms that either of them has
-	sameMatches = 16  // candidates that are looked at, of each band
+	sameMatches = 64  // candidates that are looked at
 )
 
 // bandsOf gives the bands of a memory's text. They are kept, so that they never
@@ -36,14 +38,23 @@ func bandsOf(n memory.Node) [bands]int64 {
 		}
 	}
 	var out [bands]int64
+	target := targetOf(n)
 	for b := range out {
-		h := uint64(b)
+		h := target + uint64(b)
 		for _, l := range least[b*bandHashes : (b+1)*bandHashes] {
 			h = mix(h ^ l)
 		}
 		out[b] = int64(h)
 	}
 	return out
+}
+
+// targetOf is a hash of what sameTarget compares: memories of different targets do
+// not meet.
+func targetOf(n memory.Node) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %q %q %q %q %q %q", n.Layer, n.Kind, n.Entity, n.Domain, n.Scene, n.Source.Document, n.Source.Speaker)
+	return h.Sum64()
 }
 
 // mix spreads a number over 64 bits (the finaliser of SplitMix64, Steele 2014).

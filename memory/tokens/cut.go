@@ -162,7 +162,7 @@ func classOf(r rune) class {
 			return inWord
 		}
 		return gap
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー':
+	case firstHan <= r && r <= lastHan, unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー':
 		return inPairs
 	case unicode.IsLetter(r) || unicode.IsDigit(r):
 		return inWord
@@ -192,7 +192,7 @@ func fold(r rune) rune {
 		return fold(r - wideShift)
 	case r == '’' || r == '‘' || r == 'ʼ':
 		return '\''
-	case unicode.Is(unicode.Han, r):
+	case firstHan <= r && r <= lastHan:
 		return simplify(r)
 	}
 	return unaccent(unicode.ToLower(r))

@@ -30,27 +30,32 @@ package tokens
 // these Data Files or Software without prior written authorization of the copyright
 // holder.
 
-// pairBytes is the length of one pair: two characters of three bytes.
-const pairBytes = 6
+// The block of characters that the table is about.
+const (
+	firstHan = 0x3400
+	lastHan  = 0x9fff
+)
+
+// simpleForms is the table, by character; 0 where one is simple already.
+var simpleForms = readPairs(simplified)
+
+func readPairs(pairs string) *[lastHan - firstHan + 1]uint16 {
+	var forms [lastHan - firstHan + 1]uint16
+	characters := []rune(pairs)
+	for i := 0; i+1 < len(characters); i += 2 {
+		forms[characters[i]-firstHan] = uint16(characters[i+1])
+	}
+	return &forms
+}
 
 // simplify gives the simplified form of a traditional Chinese character, and every
 // other rune as it is. Where one character stands for several, words that differ
 // become one term: a search finds a little more, never less.
 func simplify(r rune) rune {
-	low, high := 0, len(simplified)/pairBytes
-	for low < high {
-		middle := (low + high) / 2
-		pair := []rune(simplified[middle*pairBytes : (middle+1)*pairBytes])
-		switch {
-		case pair[0] == r:
-			return pair[1]
-		case pair[0] < r:
-			low = middle + 1
-		default:
-			high = middle
-		}
+	if r < firstHan || r > lastHan || simpleForms[r-firstHan] == 0 {
+		return r
 	}
-	return r
+	return rune(simpleForms[r-firstHan])
 }
 
 // simplified is pairs of a traditional character and its simplified form, by

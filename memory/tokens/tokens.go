@@ -2,7 +2,6 @@ package tokens
 
 import (
 	"cmp"
-	"hash/fnv"
 	"slices"
 	"strings"
 )
@@ -100,9 +99,12 @@ func termIDs(text string) []uint32 {
 
 // termID is FNV-1a, 32 bits: indexes keep it, so it never changes.
 func termID(term []byte) uint32 {
-	hash := fnv.New32a()
-	hash.Write(term)
-	return hash.Sum32()
+	const start, prime = 2166136261, 16777619
+	hash := uint32(start)
+	for _, b := range term {
+		hash = (hash ^ uint32(b)) * prime
+	}
+	return hash
 }
 
 // MaxWeight is more than any weight that [Document] gives.

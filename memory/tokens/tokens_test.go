@@ -59,8 +59,8 @@ func TestAWordIsCutAndATextEnds(t *testing.T) {
 
 func TestSimplifiedPairsAreSorted(t *testing.T) {
 	runes := []rune(simplified)
-	if len(simplified) != len(runes)*3 || len(runes)%2 != 0 {
-		t.Fatal("a character of the table is not of three bytes, or has no partner")
+	if len(runes)%2 != 0 {
+		t.Fatal("a character of the table has no partner")
 	}
 	for i := 2; i < len(runes); i += 2 {
 		if runes[i] <= runes[i-2] {

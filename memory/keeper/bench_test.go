@@ -1,0 +1,127 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// A benchmark's text is a sentence of words that are used as often as words are.
+func sentence(random *rand.Rand) string {
+	zipf := rand.NewZipf(random, 1.1, 4, 20_000)
+	words := make([]string, 18)
+	for i := range words {
+		words[i] = fmt.Sprintf("word%d", zipf.Uint64())
+	}
+	return strings.Join(words, " ")
+}
+
+func turn(random *rand.Rand, i int) memory.Node {
+	n := said(sentence(random))
+	n.Source = memory.Source{Session: host.SessionID(fmt.Sprint("s", i/20)), Order: int64(i%20 + 1), Speaker: "ann"}
+	return n
+}
+
+// benchRig is a database outside of memory file systems, as far as the test's folder is.
+func benchRig(b *testing.B) rig {
+	s, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), state.Options{})
+	must(b, err)
+	b.Cleanup(func() { must(b, s.Close()) })
+	return rig{t: b, db: s.Database()}
+}
+
+// BenchmarkRemember writes one memory after another, each durable (SQLite,
+// synchronous=FULL), while the index follows. A user has some thousand memories
+// before.
+func BenchmarkRemember(b *testing.B) {
+	k := benchRig(b).open()
+	random := rand.New(rand.NewPCG(1, 2))
+	fillTruth(b, k, 1, 5_000)
+	var took []time.Duration
+	i := 0
+	for b.Loop() {
+		n := turn(random, 5_000+i)
+		i++
+		begun := time.Now()
+		_, err := k.Remember(b.Context(), Owner{"shop", "user0"}, []memory.Node{n})
+		must(b, err)
+		took = append(took, time.Since(begun))
+	}
+	report(b, took)
+}
+
+// BenchmarkBareCommit is the floor of the one before: a synced transaction with one
+// small row.
+func BenchmarkBareCommit(b *testing.B) {
+	r := benchRig(b)
+	k := r.open()
+	var took []time.Duration
+	for b.Loop() {
+		begun := time.Now()
+		must(b, k.db.Write(b.Context(), func(ctx context.Context, on host.Statements) error {
+			_, err := on.ExecContext(ctx, "UPDATE memory_head SET scrubbed = scrubbed + 1 WHERE head_no = 1")
+			return err
+		}))
+		took = append(took, time.Since(begun))
+	}
+	report(b, took)
+}
+
+// BenchmarkRecall recalls of one user among many, with the memories' texts.
+func BenchmarkRecall(b *testing.B) {
+	k := benchRig(b).open(func(c *Config) { c.Poll = time.Hour })
+	random := rand.New(rand.NewPCG(1, 2))
+	fillTruth(b, k, 1000, 100_000)
+	must(b, k.Rebuild(b.Context(), nil))
+	var took []time.Duration
+	for b.Loop() {
+		q := Query{Filter: of(Owner{"shop", host.UserID(fmt.Sprint("user", random.IntN(1000)))}), Text: sentence(random)[:40]}
+		begun := time.Now()
+		_, err := k.Recall(b.Context(), q)
+		must(b, err)
+		took = append(took, time.Since(begun))
+	}
+	report(b, took)
+}
+
+// BenchmarkRebuild fills the index from 100,000 memories of 1,000 users.
+func BenchmarkRebuild(b *testing.B) {
+	k := benchRig(b).open(func(c *Config) { c.Poll = time.Hour })
+	fillTruth(b, k, 1000, 100_000)
+	for b.Loop() {
+		must(b, k.Rebuild(b.Context(), nil))
+	}
+	b.ReportMetric(100_000*float64(b.N)/b.Elapsed().Seconds(), "memories/s")
+}
+
+// fillTruth writes memories of some users past the search for doubles.
+func fillTruth(b *testing.B, k *Keeper, users, memories int) {
+	b.Helper()
+	random := rand.New(rand.NewPCG(3, 4))
+	for at := 0; at < memories; at += 2_000 {
+		must(b, k.change(b.Context(), func(ctx context.Context, t *tx) error {
+			for i := at; i < min(at+2_000, memories); i++ {
+				n := t.fresh(Owner{"shop", host.UserID(fmt.Sprint("user", i%users))}, turn(random, i/users))
+				if err := t.addNew(ctx, stored{Node: n}, bandsOf(n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+func report(b *testing.B, took []time.Duration) {
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
+}

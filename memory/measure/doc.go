@@ -1,0 +1,17 @@
+// Package measure owns the benchmark of recall: how much of what answers a question
+// is found in labelled folders of data, and how fast and how small the embedded index
+// is with many memories.
+//
+// # Life of a measurement
+//
+//  1. [Read] takes a folder: docs.jsonl has the texts, queries.jsonl the questions
+//     with the ids of what answers them, sessions.jsonl, which may lack, the dates.
+//  2. Each scope becomes a user, each text a memory with the index text that a turn
+//     of a conversation has, and all go into a store of the caller's.
+//  3. Each question is searched among its user's memories and ranked as in service.
+//     [Recall] counts what was found, for two halves apart: constants are chosen on
+//     the tuned half only, and the held-out half shows what they are worth.
+//  4. [Scale] makes memories from a seed, and takes times and heap.
+//  5. A [Report] is a table of the figures, each beside what it must be and what it
+//     should be.
+package measure

@@ -1,0 +1,227 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/tokens"
+)
+
+// A Size says how much is made and asked.
+type Size struct {
+	Memories, Users         int
+	OneUser, AllUsers, Puts int // how many of each are timed
+	Foreign                 int // questions whose answers are checked for whose they are
+}
+
+// Usual is the size whose figures have a must and an aim.
+func Usual() Size {
+	return Size{Memories: 100_000, Users: 1_000, OneUser: 2_000, AllUsers: 500, Puts: 2_000, Foreign: 100_000}
+}
+
+// A Scaled is what a store with many memories costs. Times are of the whole way: the
+// terms are cut, the store asked or filled, the list ranked.
+type Scaled struct {
+	Size     Size          `json:"size"`
+	Terms    float64       `json:"terms"`      // of a memory, on average
+	Rebuild  time.Duration `json:"rebuild_ns"` // of an empty store
+	Heap     int64         `json:"heap_bytes"` // that the store keeps
+	OneUser  time.Duration `json:"one_user_p95_ns"`
+	AllUsers time.Duration `json:"all_users_p95_ns"`
+	Put      time.Duration `json:"put_p95_ns"`
+	Asked    int           `json:"asked"`
+	Found    int           `json:"found"`   // memories that the questions of Foreign found
+	Foreign  int           `json:"foreign"` // of them, those of others
+}
+
+// Scale makes memories from a seed, fills the store that open gives, and measures it.
+func Scale(ctx context.Context, open func() memory.Store, size Size, seed uint64) (Scaled, error) {
+	made := newMaker(size, seed)
+	before := heap()
+	began := time.Now()
+	store := open()
+	terms, err := made.fill(ctx, store)
+	result := Scaled{Size: size, Rebuild: time.Since(began), Terms: float64(terms) / float64(size.Memories)}
+	if err != nil {
+		return result, err
+	}
+	result.Heap = heap() - before
+	for _, timing := range []struct {
+		into  *time.Duration
+		times int
+		do    func() error
+	}{
+		{&result.OneUser, size.OneUser, func() error { _, err := made.ask(ctx, store, made.user()); return err }},
+		{&result.AllUsers, size.AllUsers, func() error { _, err := made.ask(ctx, store, ""); return err }},
+		{&result.Put, size.Puts, func() error { return made.put(ctx, store) }},
+	} {
+		if *timing.into, err = percentile95(timing.times, timing.do); err != nil {
+			return result, err
+		}
+	}
+	err = made.countForeign(ctx, store, &result)
+	return result, err
+}
+
+// heap is what lives after a collection. The second one frees what finalizers held.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func percentile95(times int, do func() error) (time.Duration, error) {
+	if times == 0 {
+		return 0, nil
+	}
+	took := make([]time.Duration, times)
+	for i := range took {
+		began := time.Now()
+		if err := do(); err != nil {
+			return 0, err
+		}
+		took[i] = time.Since(began)
+	}
+	slices.Sort(took)
+	return took[times*95/100], nil
+}
+
+// A maker makes memories and questions. The words of a text are of a vocabulary of
+// which few words are frequent and most are rare, as in any language; half of the
+// users write Chinese.
+type maker struct {
+	size   Size
+	random *rand.Rand
+	zipf   *rand.Zipf
+	next   int
+}
+
+const (
+	vocabulary = 40_000
+	turnWords  = 18 // of a turn on average; with the turn before some 35 terms
+	foreigners = 7  // tenants that ask without having a memory
+)
+
+func newMaker(size Size, seed uint64) *maker {
+	random := rand.New(rand.NewPCG(seed, seed))
+	return &maker{size: size, random: random, zipf: rand.NewZipf(random, 1.1, 4, vocabulary-1)}
+}
+
+func (m *maker) fill(ctx context.Context, store memory.Store) (terms int, err error) {
+	const batch = 1_000
+	entries := make([]memory.Entry, 0, batch)
+	for m.next < m.size.Memories {
+		entries = entries[:0]
+		for len(entries) < batch && m.next < m.size.Memories {
+			e := m.entry()
+			terms += len(e.Sparse)
+			entries = append(entries, e)
+		}
+		if err := store.Put(ctx, entries); err != nil {
+			return terms, err
+		}
+	}
+	return terms, nil
+}
+
+// entry makes the next memory: the users take turns, and a session has 20 of them.
+func (m *maker) entry() memory.Entry {
+	const perSession = 20
+	number := m.next % m.size.Users
+	turn := m.next / m.size.Users
+	m.next++
+	user := userOf(number)
+	at := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(m.next) * time.Minute)
+	chinese := number%2 == 1
+	text := memory.TurnText(m.words(chinese, turnWords), string(user), at, m.words(chinese, turnWords))
+	return memory.Entry{
+		ID:     memory.ID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", m.random.Uint32(), number, m.next)),
+		Tenant: tenant, User: user, Session: host.SessionID(fmt.Sprintf("session-%d-%d", number, turn/perSession)),
+		Entity: fmt.Sprint("sku", m.random.IntN(500)), Platform: "taobao", Kind: memory.Preference, Layer: memory.Declared,
+		Status: memory.Active, Order: int64(turn%perSession + 1), At: at, Sparse: tokens.Document(text),
+	}
+}
+
+func userOf(number int) host.UserID { return host.UserID(fmt.Sprint("user-", number)) }
+
+// owner reads whose a memory is from its id.
+func owner(id memory.ID) host.UserID {
+	var first, number int
+	if _, err := fmt.Sscanf(string(id), "%08x-%04x-", &first, &number); err != nil {
+		return ""
+	}
+	return userOf(number)
+}
+
+func (m *maker) user() host.UserID { return userOf(m.random.IntN(m.size.Users)) }
+
+// words gives words by their number in the vocabulary.
+func (m *maker) words(chinese bool, n int) string {
+	var text strings.Builder
+	for range n/2 + m.random.IntN(n) {
+		word := int(m.zipf.Uint64())
+		if chinese {
+			text.WriteRune('一' + rune(word/200))
+			text.WriteRune('一' + rune(word%200)*50)
+			continue
+		}
+		const letters = "bcdfghklmnprtvwz"
+		for ; word > 0; word /= len(letters) {
+			text.WriteByte(letters[word%len(letters)])
+			text.WriteByte('o')
+		}
+		text.WriteByte(' ')
+	}
+	return text.String()
+}
+
+const asked = 10 // length of a list
+
+func (m *maker) ask(ctx context.Context, store memory.Store, user host.UserID) ([]memory.Hit, error) {
+	return m.askAs(ctx, store, memory.Filter{Tenant: tenant, User: user})
+}
+
+func (m *maker) askAs(ctx context.Context, store memory.Store, filter memory.Filter) ([]memory.Hit, error) {
+	question := memory.Asked{Text: "When " + m.words(m.random.IntN(2) == 1, 8), Limit: asked}
+	found, err := store.Sparse(ctx, filter, tokens.Query(question.Text), memory.Candidates(asked))
+	if err != nil {
+		return nil, err
+	}
+	return memory.Rank(question, found, nil, memory.Measured()), nil
+}
+
+func (m *maker) put(ctx context.Context, store memory.Store) error {
+	m.next += m.random.IntN(m.size.Users)
+	return store.Put(ctx, []memory.Entry{m.entry()})
+}
+
+// countForeign asks as users of the tenant, and as the same users of other tenants.
+func (m *maker) countForeign(ctx context.Context, store memory.Store, result *Scaled) error {
+	for result.Asked < m.size.Foreign {
+		filter := memory.Filter{Tenant: tenant, User: m.user()}
+		if m.random.IntN(foreigners) == 0 {
+			filter.Tenant = "another"
+		}
+		hits, err := m.askAs(ctx, store, filter)
+		if err != nil {
+			return err
+		}
+		result.Asked++
+		result.Found += len(hits)
+		for _, hit := range hits {
+			if filter.Tenant != tenant || hit.User != filter.User || owner(hit.ID) != filter.User {
+				result.Foreign++
+			}
+		}
+	}
+	return nil
+}
