@@ -77,6 +77,9 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 	if err := p.loadAll(ctx, h); err != nil {
 		return err
 	}
+	if err := p.remember(ctx, h); err != nil {
+		return err
+	}
 	if seed != "" {
 		namespace, file, ok := strings.Cut(seed, "=")
 		if !ok {

@@ -46,6 +46,7 @@ type program struct {
 	claims   agent.Claims
 	model    modelFlags
 	egress   egressFlags
+	memory   memoryFlags
 	engine   sandbox.Config // what the command line sets of it
 }
 
@@ -161,10 +162,11 @@ With --json, results and problems are JSON on standard output; progress stays on
 	flags.Lookup("audit-key").DefValue = ""
 	p.model.register(flags, p.env)
 	p.egress.register(flags, p.env)
-	for _, name := range []string{"store", "registry", "blobs", "model-url", "egress-proxy"} {
+	p.memory.register(flags, p.env)
+	for _, name := range []string{"store", "registry", "blobs", "model-url", "egress-proxy", "memory-index", "embedder"} {
 		flags.Lookup(name).DefValue = "" // a URL of the environment may hold a password, and help shows defaults
 	}
-	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.sessionCommand(), p.auditCommand(), p.approvalsCommand(), p.replayCommand(), p.serveCommand(), p.jobsCommand(), p.versionCommand())
+	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.sessionCommand(), p.auditCommand(), p.approvalsCommand(), p.replayCommand(), p.memoryCommand(), p.serveCommand(), p.jobsCommand(), p.versionCommand())
 	return root
 }
 
