@@ -79,3 +79,22 @@ func TestNumbersAreRead(t *testing.T) {
 		}
 	}
 }
+
+// Folding keeps every byte in its place: what is heard is cut from the message.
+func TestTraditionalCharactersAreFoldedInPlace(t *testing.T) {
+	if got := simplified.Replace("價格不能低於59元，以後開場講10分鐘"); got != "价格不能低于59元，以后开场讲10分钟" {
+		t.Errorf("folded to %q", got)
+	}
+	for _, r := range traditional + simple {
+		if len(string(r)) != 3 {
+			t.Errorf("%q has %d bytes", r, len(string(r)))
+		}
+	}
+	if len([]rune(traditional)) != len([]rune(simple)) {
+		t.Error("the two lists are not of one length")
+	}
+	heard := Listen(Message{Text: "價格不能低於59元"})
+	if len(heard) != 1 || heard[0].Text != "價格不能低於59元" || heard[0].Claim == nil || *heard[0].Claim.Low != 59 {
+		t.Errorf("heard %+v", heard)
+	}
+}

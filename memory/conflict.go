@@ -34,11 +34,13 @@ type Conflict struct {
 }
 
 // Settle decides between two declared memories (L1 against L1). What another layer
-// says is never taken for the user's words: it is BothStand, and for Reconcile to judge.
+// says is never taken for the user's words: it is BothStand, and for Reconcile to
+// judge.
 //
 // Of two that contradict each other the one with the higher priority wins, then the
-// later one. The user is asked where the policy says so, where nothing tells them apart, and
-// always where both are constraints, or where a constraint or a pinned memory would lose.
+// later one. The user is asked where the policy says so, where nothing tells them
+// apart, and always where both are constraints, or where a constraint or a pinned
+// memory would lose.
 func Settle(policy ConflictPolicy, a, b Node) Conflict {
 	if !contradictory(a, b) {
 		return Conflict{Outcome: BothStand, Why: "they do not contradict each other"}

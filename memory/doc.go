@@ -12,6 +12,16 @@
 //   - memory/keeper keeps the truth in the host's database, and the index after it.
 //   - memory/memorytest is the contract that every Store is held to.
 //
+// The rules here are functions of values, with the time as an argument: the same
+// values give the same answer on every replica.
+//
+//   - [Listen] hears what a user declares, by rules; [ListenWith] by a model, held to
+//     the user's words. [Facts] reads what tools return, [Habits] what a log shows.
+//   - [Compare] and [Reconcile] hold habits to words, [Settle] words to words.
+//   - [Attribute] and [Replay] move trust; [FormOf] and [CheckForm] say what it allows.
+//   - [ForgetConfig.Judge] says what a job archives, and why.
+//   - [Layered] and [Quote] put memories before a model, as data.
+//
 // # Life of a memory
 //
 //  1. Somebody says something, a tool returns a fact, or a job sees a habit. It
@@ -20,8 +30,9 @@
 //     index follows the outbox.
 //  3. A question is cut into terms, and perhaps into a vector. The Store gives
 //     candidates of both legs, [Rank] makes one list of them, and each hit says why.
-//  4. What contradicts the user's own words never replaces them: Reconcile notes
-//     a [Gap]. The third one makes one question, and the user's answer decides.
+//  4. What contradicts the user's own words never replaces them: [Reconcile] notes
+//     a [Gap]. The third open one makes one [Question]. It is asked at the next decision
+//     point that fits, once, and the user's answer updates, keeps or retires the words.
 //  5. What was recommended, and what came of it, is a [Trace]. Traces move the trust
 //     of a user in a domain, and trust decides in which form an answer may be given.
 //  6. A job weighs each memory. What is worth little is archived, and comes back

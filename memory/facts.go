@@ -65,9 +65,9 @@ type Result struct {
 }
 
 // Facts gives a fact for each declared scalar, and each declared list of words, of a
-// result, in the order in which they stand, MaxFacts at most. A fact is about the sku (or
-// product, or coupon) of the nearest object around it. What is not JSON is BadArguments. Nodes have no
-// ID yet; numbers and words are also a claim.
+// result, in the order in which they stand, MaxFacts at most. A fact is about the
+// sku (or product, or coupon) of the nearest object around it. What is not JSON is
+// BadArguments. Nodes have no ID yet; numbers and words are also a claim.
 func Facts(fields []FactField, r Result) ([]Node, error) {
 	if len(r.Data) > maxResultBytes {
 		return nil, factFailure("it has %d bytes, more than %d", len(r.Data), maxResultBytes)

@@ -19,7 +19,7 @@ type ForgetConfig struct {
 
 	Below     float64                     // scores below are archived
 	MinRecall int                         // recalls from which the ratio counts
-	MaxRatio  float64                     // adopted of recalled: at or below is archived
+	MaxRatio  float64                     // adopted of recalled: at or below is archived, but for the user's own words
 	MaxAge    map[Freshness]time.Duration // from which it is archived
 }
 
@@ -180,8 +180,8 @@ const (
 )
 
 // Judge decides whether a job archives a memory. Constraints and pinned memories
-// never go. Only active ones can: what is superseded or shown to be wrong is not recalled as
-// it is, and would come back from the archive as if it were true.
+// never go. Only active ones can: what is superseded or shown to be wrong is not
+// recalled as it is, and would come back from the archive as if it were true.
 func (set ForgetConfig) Judge(n Node, now time.Time, locale string) Fate {
 	speak := speakIn(locale)
 	f := Fate{Worth: set.Weigh(n, "", now, locale)}
@@ -197,7 +197,7 @@ func (set ForgetConfig) Judge(n Node, now time.Time, locale string) Fate {
 		f.Reason, f.Why = FateExpired, speak.pick("it held until %s", "有效期至 %s", n.Valid.Until.Format(time.DateOnly))
 	case oldest > 0 && age >= oldest:
 		f.Reason, f.Why = FateAge, speak.pick("%s old; the class %s goes after %s", "已有 %s；%s 类超过 %s 即归档", daysText(age, speak), n.class(), daysText(oldest, speak))
-	case set.MinRecall > 0 && n.Recalls >= set.MinRecall && ratio(n) <= set.MaxRatio:
+	case n.Layer != Declared && set.MinRecall > 0 && n.Recalls >= set.MinRecall && ratio(n) <= set.MaxRatio:
 		f.Reason, f.Why = FateRatio, speak.pick("adopted %d of %d recalls", "召回 %[2]d 次，仅采纳 %[1]d 次", n.Adopts, n.Recalls)
 	case f.Worth.Score < set.Below:
 		f.Reason, f.Why = FateScore, speak.pick("worth %.3f, below %.3f", "分值 %.3f，低于 %.3f", f.Worth.Score, set.Below)

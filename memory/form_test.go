@@ -47,7 +47,7 @@ func saysOf(answer string) string {
 }
 
 func TestAnswersOfLowTrustCannotRecommend(t *testing.T) {
-	for _, name := range []string{"zh.jsonl", "en.jsonl", "zh2.jsonl", "en2.jsonl"} {
+	for _, name := range []string{"zh.jsonl", "en.jsonl"} {
 		answers := readLines[formAnswer](t, filepath.Join("forms", name))
 		if len(answers) < 40 {
 			t.Errorf("%s has %d answers", name, len(answers))
@@ -61,4 +61,23 @@ func TestAnswersOfLowTrustCannotRecommend(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzCheckForm: a form that allows less never finds less, and what is found can be
+// told.
+func FuzzCheckForm(f *testing.F) {
+	for _, answer := range []string{"建议降到59元。", "You said: “should", "请", "never ", "把\n“」”到", "\xff应该\u200b吧", "1. - > 降价 - 59"} {
+		f.Add(answer)
+	}
+	f.Fuzz(func(t *testing.T, answer string) {
+		low, middling := CheckForm(EvidenceOnly, answer), CheckForm(Refer, answer)
+		if len(low) < len(middling) || len(low) > maxFormFindings || len(CheckForm(Recommend, answer)) > 0 {
+			t.Fatalf("%q: %d findings with low trust, %d with middling trust", answer, len(low), len(middling))
+		}
+		for _, found := range low {
+			if found.Words == "" || found.Cue == "" || len(found.Words) > maxToldBytes+len("…") {
+				t.Fatalf("%q: %+v", answer, found)
+			}
+		}
+	})
 }

@@ -52,10 +52,10 @@ func DefaultHabits() HabitConfig {
 const MaxHabitEvents = 100_000
 
 // Habits aggregates a log into habits and profiles (L3): for each user, topic,
-// entity and scene the range, median and count over the last lives, one value of each live (its
-// median), or the words that most lives share. Trust grows with the lives that
-// support it. Nodes have no ID yet; the order of the events does not matter. Events
-// without a user, topic or value count not, nor do those after now.
+// entity and scene the range, median and count over the last lives, one value of
+// each live (its median), or the words that most lives share. Trust grows with the
+// lives that support it. Nodes have no ID yet; the order of the events does not
+// matter. Events without a user, topic or value count not, nor do those after now.
 func Habits(set HabitConfig, events []Event, now time.Time) []Node {
 	var nodes []Node
 	for _, group := range set.groups(events, now) {
@@ -63,7 +63,7 @@ func Habits(set HabitConfig, events []Event, now time.Time) []Node {
 		if len(lives) < max(1, set.MinLives) {
 			continue
 		}
-		if n, ok := set.habit(lives); ok && (set.MaxAge == 0 || now.Sub(n.At) <= set.MaxAge) {
+		if n, ok := set.habit(lives, now); ok && (set.MaxAge == 0 || now.Sub(n.At) <= set.MaxAge) {
 			nodes = append(nodes, n)
 		}
 	}
@@ -161,7 +161,7 @@ func liveOf(e Event) string {
 }
 
 // habit makes one node of the lives of one matter.
-func (set HabitConfig) habit(lives [][]Event) (Node, bool) {
+func (set HabitConfig) habit(lives [][]Event, now time.Time) (Node, bool) {
 	read := set.spread
 	if lives[0][0].Value == nil {
 		read = set.words
@@ -188,7 +188,7 @@ func (set HabitConfig) habit(lives [][]Event) (Node, bool) {
 			}
 		}
 	}
-	n.Known.From = n.At
+	n.Known.From = now
 	n.Trust = supportTrust(support)
 	return n, true
 }

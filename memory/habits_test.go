@@ -38,6 +38,9 @@ func TestHabitsAreRangesOverTheLastLives(t *testing.T) {
 	if h.Trust != exact(5.0/7) || len(h.Source.Derived) != 6 || !h.At.Equal(noon.AddDate(0, 0, -2)) || !h.Valid.From.Equal(noon.AddDate(0, 0, -6)) {
 		t.Errorf("trust %v, evidence %v, from %v to %v", h.Trust, h.Source.Derived, h.Valid.From, h.At)
 	}
+	if !h.Known.From.Equal(noon) {
+		t.Errorf("it is known from %v, before anybody looked", h.Known.From)
+	}
 	if want := "opening.minutes: 10–12 min in the last 5 lives (median 11)"; h.Text != want {
 		t.Errorf("it is told as %q, want %q", h.Text, want)
 	}

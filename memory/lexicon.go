@@ -22,26 +22,45 @@ type Subject struct {
 // that a text names is meant, so the more special ones come first.
 func Subjects() []Subject {
 	return []Subject{
-		{Topic: "opening.minutes", Measure: "time", Domain: "script", Names: []string{"开场", "开播先讲", "暖场", "opening", "openings", "open with", "opens with", "intro", "warm-up"},
-			Words: map[string]string{"故事": "story", "福利": "giveaway", "抽奖": "giveaway", "自我介绍": "introduction", "story": "story", "giveaway": "giveaway", "introduction": "introduction", "joke": "joke", "段子": "joke"}},
-		{Topic: "pitch.minutes", Measure: "time", Domain: "script", Names: []string{"每个品", "每款", "每个商品", "单品讲解", "讲品", "讲解时长", "per product", "each product", "per item", "every product"}},
+		{Topic: "opening.minutes", Measure: "time", Domain: "script", Names: []string{"开场", "开播先讲", "暖场", "opening",
+			"openings", "open with", "opens with", "intro", "warm-up"},
+			Words: map[string]string{"故事": "story", "福利": "giveaway", "抽奖": "giveaway", "自我介绍": "introduction",
+				"story": "story", "giveaway": "giveaway", "introduction": "introduction", "joke": "joke", "段子": "joke"}},
+		{Topic: "pitch.minutes", Measure: "time", Domain: "script", Names: []string{"每个品", "每款", "每个商品", "单品讲解",
+			"讲品", "讲解时长", "per product", "each product", "per item", "every product"}},
 		{Topic: "coupon", Measure: "cny", Domain: "pricing", Names: []string{"优惠券", "满减券", "coupon", "coupons", "voucher", "vouchers"},
-			Words: map[string]string{"满减": "threshold", "无门槛": "unconditional", "优惠券": "coupon", "coupon": "coupon", "coupons": "coupon", "voucher": "coupon", "vouchers": "coupon"}},
+			Words: map[string]string{"满减": "threshold", "无门槛": "unconditional", "优惠券": "coupon", "coupon": "coupon",
+				"coupons": "coupon", "voucher": "coupon", "vouchers": "coupon"}},
 		{Topic: "discount", Measure: "discount", Domain: "pricing", Names: []string{"折扣", "打折", "折", "discount", "discounts"}},
 		{Topic: "price.cut", Measure: percent, Domain: "pricing", Names: []string{"降价", "让利", "降幅", "price cut", "price cuts", "markdown", "markdowns"}},
 		{Topic: "stock.floor", Measure: "count", Bare: true, Domain: "stock", Names: []string{"库存", "备货", "stock", "inventory"}},
-		{Topic: "price", Measure: "cny", Bare: true, Domain: "pricing", Names: []string{"价格", "售价", "定价", "底价", "最低价", "卖价", "价位", "单价", "特价", "原价", "券后价", "price", "prices", "priced"}},
+		{Topic: "price", Measure: "cny", Bare: true, Domain: "pricing", Names: []string{"价格", "售价", "定价", "底价",
+			"最低价", "卖价", "价位", "单价", "特价", "原价", "券后价", "price", "prices", "priced"}},
 		{Topic: "giveaway", Measure: "times", Bare: true, Domain: "script", Names: []string{"抽奖", "福袋", "giveaway", "giveaways", "raffle", "raffles"},
-			Words: map[string]string{"抽奖": "giveaway", "福袋": "giveaway", "giveaway": "giveaway", "giveaways": "giveaway", "raffle": "giveaway", "raffles": "giveaway"}},
-		{Topic: "batch.size", Measure: "count", Domain: "selection", Names: []string{"选品", "上架", "上链接", "排品", "products in a live", "products per live", "listing"}},
+			Words: map[string]string{"抽奖": "giveaway", "福袋": "giveaway", "giveaway": "giveaway", "giveaways": "giveaway",
+				"raffle": "giveaway", "raffles": "giveaway"}},
+		{Topic: "batch.size", Measure: "count", Domain: "selection", Names: []string{"选品", "上架", "上链接", "排品",
+			"products in a live", "products per live", "listing"}},
 		{Topic: "pace", Domain: "script", Names: []string{"节奏", "语速", "讲得", "pace", "speak"},
-			Words: map[string]string{"慢": "slow", "快": "fast", "slow": "slow", "slowly": "slow", "slower": "slow", "fast": "fast", "faster": "fast", "quick": "fast"}},
+			Words: map[string]string{"慢": "slow", "快": "fast", "slow": "slow", "slowly": "slow", "slower": "slow",
+				"fast": "fast", "faster": "fast", "quick": "fast"}},
 		{Topic: "answer.style", Domain: "answers", Names: []string{"回答", "回复", "汇报", "answer", "answers", "reply", "replies", "report", "reports"},
-			Words: map[string]string{"简短": "short", "短": "short", "简洁": "short", "详细": "long", "表格": "table", "short": "short", "brief": "short", "detailed": "long", "table": "table", "tables": "table", "中文": "chinese", "英文": "english", "chinese": "chinese", "english": "english"}},
+			Words: map[string]string{"简短": "short", "短": "short", "简洁": "short", "详细": "long", "表格": "table",
+				"short": "short", "brief": "short", "detailed": "long", "table": "table", "tables": "table", "中文": "chinese",
+				"英文": "english", "chinese": "chinese", "english": "english"}},
 		{Topic: "slot", Domain: "schedule", Names: []string{"时段", "开播时间", "档期", "开播", "time slot", "go live", "slot"},
-			Words: map[string]string{"早上": "morning", "上午": "morning", "下午": "afternoon", "晚上": "evening", "夜里": "night", "深夜": "night", "周末": "weekend", "morning": "morning", "mornings": "morning", "afternoon": "afternoon", "evening": "evening", "evenings": "evening", "night": "night", "weekend": "weekend", "weekends": "weekend"}},
-		{Topic: "live.length", Measure: "time", Domain: "schedule", Names: []string{"每场", "一场", "直播时长", "播", "each live", "every live", "live length", "a live"}},
+			Words: map[string]string{"早上": "morning", "上午": "morning", "下午": "afternoon", "晚上": "evening",
+				"夜里": "night", "深夜": "night", "周末": "weekend", "morning": "morning", "mornings": "morning",
+				"afternoon": "afternoon", "evening": "evening", "evenings": "evening", "night": "night", "weekend": "weekend",
+				"weekends": "weekend"}},
+		{Topic: "live.length", Measure: "time", Domain: "schedule", Names: []string{"每场", "一场", "直播时长", "播",
+			"each live", "every live", "live length", "a live"}},
 	}
+}
+
+// names reports whether a clause names one of the subjects.
+func names(low string, subjects []Subject) bool {
+	return slices.ContainsFunc(subjects, func(s Subject) bool { return s.namedIn(low) })
 }
 
 func (s Subject) namedIn(low string) bool {
@@ -55,9 +74,39 @@ func namedIn(low, name string) bool {
 	return strings.Contains(low, name)
 }
 
-// claimIn reads what a declaration claims: the range or the words of the first of
-// its subjects that has any. Without one the text is remembered and not compared. The subject is the first that is
-// named, or that of the claim.
+// claimOfWords reads what a declaration claims. Where something in it is denied, each
+// clause is read alone: "no coupons, use raffles" does not exclude raffles. A clause
+// that denies one thing for another claims nothing. The subject is that of the claim,
+// or the first that is named.
+func claimOfWords(low string, subjects []Subject) (*Claim, Subject) {
+	if !denies(low) {
+		return claimIn(low, false, subjects)
+	}
+	var named Subject
+	for _, c := range clauses(low) {
+		clause := low[c.start:c.end]
+		claim, subject := claimIn(clause, denies(clause), subjects)
+		if claim != nil && !prefers(clause) {
+			return claim, subject
+		}
+		if named.Topic == "" {
+			named = subject
+		}
+	}
+	claim, subject := claimIn(low, true, subjects)
+	if claim != nil && claim.Low != nil && !claim.Not { // a limit, whose subject is another clause's
+		return claim, subject
+	}
+	return nil, named
+}
+
+// prefers reports whether a clause names one thing in the place of another.
+func prefers(low string) bool {
+	return containsAny(low, "改用", "换成", "改成", "而是", "只用", "代替") || hasWord(low, "instead", "rather", "but", "only", "except")
+}
+
+// claimIn reads the range or the words of the first subject that has any. Without one the
+// text is remembered and not compared.
 func claimIn(low string, negated bool, subjects []Subject) (*Claim, Subject) {
 	var named Subject
 	for _, s := range subjects {
@@ -113,9 +162,11 @@ func (s Subject) rangeIn(low string, negated bool) (Claim, bool) {
 			if i+1 < len(found) && joinsRange(low[n.end:found[i+1].start]) {
 				high = found[i+1]
 			}
-			name, _ := unitAt(low[high.end:])
+			name, end := unitAt(low[high.end:])
 			if bare && s.Bare && name == "" && standsAlone(low, n.start, high.end) || !bare && unitOf(name).measure == s.Measure {
-				return s.bounded(low, n, high, name, negated), true
+				c := s.bounded(n, high, limitOf(low[:n.start], low[high.end+end:]), name)
+				c.Not = negated && !isLimit(c)
+				return c, true
 			}
 		}
 	}
@@ -148,16 +199,14 @@ func joinsRange(between string) bool {
 	return false
 }
 
-func (s Subject) bounded(low string, n, high numeral, unit string, negated bool) Claim {
-	switch limitOf(low[:n.start], low[high.end:]) {
+func (s Subject) bounded(n, high numeral, is limit, unit string) Claim {
+	switch is {
 	case least:
 		return AtLeast(s.Topic, n.value, unit)
 	case most:
 		return AtMost(s.Topic, high.value, unit)
 	}
-	c := Between(s.Topic, min(n.value, high.value), max(n.value, high.value), unit)
-	c.Not = negated
-	return c
+	return Between(s.Topic, min(n.value, high.value), max(n.value, high.value), unit)
 }
 
 // A limit says that a number is the end of a range that is open.
@@ -176,12 +225,17 @@ func limitOf(before, after string) limit {
 	switch {
 	case containsAny(before, "低于", "少于", "小于") || hasWord(before, "below", "under", "less than", "lower than", "fewer than", "shorter than"):
 		return limitWhere(negated, least, most)
-	case containsAny(before, "超过", "高于", "多于", "大于", "超出") || hasWord(before, "above", "over", "more than", "higher than", "longer than", "exceed", "beyond"):
+	case containsAny(before, "超过", "高于", "多于", "大于", "超出") || hasWord(before, "above", "over", "more than",
+		"higher than", "longer than", "exceed", "beyond"):
 		return limitWhere(negated, most, least)
-	case containsAny(before, "至少", "最少", "起码", "最低", "底价") || hasWord(before, "at least", "minimum", "min") || startsAny(after, "以上", "起", " or more", " and up", " minimum"):
+	case containsAny(before, "至少", "最少", "起码", "最低", "底价") || hasWord(before, "at least", "minimum", "min"):
 		return least
-	case containsAny(before, "最多", "至多", "最高", "最长", "顶多") || hasWord(before, "at most", "maximum", "max", "up to") || startsAny(after, "以内", "以下", "之内", "封顶", " or less", " tops", " maximum"):
+	case containsAny(before, "最多", "至多", "最高", "最长", "顶多") || hasWord(before, "at most", "maximum", "max", "up to"):
 		return most
+	case startsAny(after, "以上", "起", "or more", "and up", "minimum"):
+		return limitWhere(negated, most, least)
+	case startsAny(after, "以内", "以下", "之内", "封顶", "or less", "tops", "maximum"):
+		return limitWhere(negated, least, most)
 	}
 	return noLimit
 }
@@ -201,7 +255,9 @@ func denies(low string) bool {
 }
 
 // notDenials takes out words that hold a character of a denial and deny nothing.
-var notDenials = strings.NewReplacer("不错", "", "不过", "", "差不多", "", "特别", "", "级别", "", "类别", "", "分别", "", "不管", "", "不论", "", "别的", "", "不仅", "", "不但", "")
+var notDenials = removing(
+	"不错", "不过", "差不多", "特别", "级别", "类别", "分别", "不管", "不论", "别的", "不仅", "不但",
+)
 
 func startsAny(text string, prefixes ...string) bool {
 	for _, p := range prefixes {

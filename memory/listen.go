@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/host"
 )
@@ -30,10 +31,10 @@ const (
 const DeclaredTrust = 0.8
 
 // Listen gives what a user declares in a message (L1), by rules, in Chinese and
-// English: likes and dislikes, what must and must not be, standing orders, what is to be
-// remembered, and feedback. Each text is a piece of the message, word for word. What
-// is asked, quoted, supposed, somebody else's, or for the moment only is not declared. Nodes have no
-// ID yet.
+// English: likes and dislikes, what must and must not be, standing orders, what is
+// to be remembered, and feedback. Each text is a piece of the message, word for
+// word. What is asked, quoted, supposed, somebody else's, or for the moment only is
+// not declared. Nodes have no ID yet.
 func Listen(m Message) []Node {
 	text := cutBytes(m.Text, MaxHeardBytes)
 	subjects := Subjects()
@@ -42,7 +43,7 @@ func Listen(m Message) []Node {
 		if !declarable(s) {
 			continue
 		}
-		for _, d := range declarations(s) {
+		for _, d := range declarations(s, subjects) {
 			if len(heard) == MaxDeclarations {
 				return heard
 			}
@@ -64,7 +65,7 @@ func cutBytes(text string, most int) string {
 
 // declared makes the node of a declaration.
 func (m Message) declared(text, low string, kind Kind, subjects []Subject) Node {
-	claim, subject := claimIn(low, denies(low), subjects)
+	claim, subject := claimOfWords(low, subjects)
 	return Node{Tenant: m.Tenant, User: m.User, Text: text, Layer: Declared, Kind: kind, Entity: entityIn(low), Domain: subject.Domain,
 		Scene: sceneIn(low), Claim: claim, Source: Source{Session: m.Session, Live: m.Live, Input: m.Input},
 		At: m.At, Valid: Span{From: m.At}, Known: Span{From: m.At}, Freshness: Slow, Trust: DeclaredTrust, Status: Active}
@@ -73,7 +74,7 @@ func (m Message) declared(text, low string, kind Kind, subjects []Subject) Node 
 // declarable refuses a sentence that is no declaration of the user's.
 func declarable(s sentence) bool {
 	switch {
-	case s.question, othersSpeak(s.low), forNow(s.low):
+	case s.question, s.pasted, othersSpeak(s.low), forNow(s.low):
 		return false
 	}
 	// "From now on, if they ask ..." is a rule, and "if from now on ..." is none.
@@ -87,7 +88,8 @@ func supposes(low string) bool { return supposedAt(low) >= 0 }
 // supposedAt gives where a sentence begins to be hypothetical, or -1.
 func supposedAt(low string) int {
 	return firstAt(low, []string{"如果", "要是", "假如", "假设", "倘若", "万一", "比如", "比方", "例如", "也许", "可能会", "说不定"},
-		[]string{"if", "suppose", "supposing", "imagine", "hypothetically", "for example", "for instance", "e.g", "maybe", "perhaps", "might", "would", "let's say", "say we", "assuming"})
+		[]string{"if", "suppose", "supposing", "imagine", "hypothetically", "for example", "for instance", "e.g", "maybe",
+			"perhaps", "might", "would", "let's say", "say we", "assuming"})
 }
 
 // firstAt gives where the first of some Chinese words and of some English ones
@@ -110,31 +112,49 @@ func firstAt(low string, chinese, english []string) int {
 
 // othersSpeak reports whether a sentence gives somebody else's words or wishes.
 func othersSpeak(low string) bool {
-	for _, who := range [...]string{"他们", "她们", "他", "她", "老板", "粉丝", "观众", "客户", "顾客", "买家", "同事", "运营", "别人", "有人", "人家", "对手", "竞品", "平台", "主管", "品牌方", "商家", "大家", "老公", "老婆", "朋友"} {
-		for _, does := range [...]string{"说", "觉得", "喜欢", "不喜欢", "要求", "认为", "希望", "讲", "告诉", "想", "让我", "建议", "都说", "写", "反馈", "习惯", "爱", "不要", "老说", "也喜欢", "总说", "规定"} {
-			if strings.Contains(low, who+does) {
-				return true
-			}
+	plain := notPeople.Replace(low)
+	for _, who := range [...]string{"他", "她", "老板", "粉丝", "观众", "客户", "顾客", "买家", "同事", "运营", "别人", "有人",
+		"人家", "对手", "竞品", "平台", "主管", "品牌方", "商家", "大家", "老公", "老婆", "朋友", "妈", "爸", "孩子", "助理"} {
+		if at := strings.Index(plain, who); at >= 0 && speaksSoon(plain[at+len(who):]) {
+			return true
 		}
 	}
-	for _, who := range [...]string{"他", "她", "他们"} {
-		for _, does := range [...]string{"每次", "总", "从来", "都", "一直"} {
-			if strings.Contains(low, who+does) {
-				return true
-			}
-		}
-	}
-	if containsAny(low, "据说", "听说", "网上说", "书上说", "文章说", "有句话", "写着", "写道", "上写", "网页", "页面上", "文档里", "文件里", "邮件里", "消息里", "弹幕") {
+	if containsAny(low, "据说", "听说", "网上说", "书上说", "文章说", "有句话", "写着", "写道", "上写", "网页", "页面上",
+		"文档里", "文件里", "邮件里", "消息里", "弹幕") {
 		return true
 	}
-	for _, who := range [...]string{"he", "she", "they", "boss", "manager", "viewers", "viewer", "customers", "customer", "fans", "someone", "somebody", "people", "everyone", "everybody", "competitor", "competitors", "colleague", "colleagues", "client", "clients", "brand", "platform", "wife", "husband", "friend", "article", "page", "document"} {
-		for _, does := range [...]string{"say", "says", "said", "like", "likes", "want", "wants", "wanted", "think", "thinks", "thought", "prefer", "prefers", "told", "tells", "claim", "claims", "wrote", "hate", "hates", "love", "loves", "always", "never"} {
+	for _, who := range [...]string{"he", "she", "they", "boss", "manager", "viewers", "viewer", "customers", "customer",
+		"fans", "someone", "somebody", "people", "everyone", "everybody", "competitor", "competitors", "colleague",
+		"colleagues", "client", "clients", "brand", "platform", "wife", "husband", "friend", "friends", "mother", "father",
+		"assistant", "article", "page", "document"} {
+		for _, does := range [...]string{"say", "says", "said", "like", "likes", "want", "wants", "wanted", "think", "thinks",
+			"thought", "prefer", "prefers", "told", "tells", "claim", "claims", "wrote", "hate", "hates", "love", "loves",
+			"always", "never", "really like", "usually"} {
 			if wordAt(low, who+" "+does) >= 0 {
 				return true
 			}
 		}
 	}
 	return hasWord(low, "according to", "i heard", "i read", "rumour has it")
+}
+
+// notPeople takes out words that hold the name of somebody and name nobody.
+var notPeople = removing(
+	"其他", "吉他", "维他", "平台规则",
+)
+
+// speaksSoon reports whether a Chinese verb of speech, wish or habit begins within
+// the next four characters of a clause.
+func speaksSoon(rest string) bool {
+	rest, _, _ = strings.Cut(strings.ReplaceAll(rest, "，", ","), ",")
+	for range 5 {
+		if startsAny(rest, "说", "觉得", "喜欢", "要求", "认为", "希望", "告诉", "想", "让我", "建议", "反馈", "习惯", "不要", "规定", "每次", "从来", "总是") {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(rest)
+		rest = rest[size:]
+	}
+	return false
 }
 
 // forNow reports whether a sentence is about the moment: an order, and no memory.
@@ -145,8 +165,11 @@ func forNow(low string) bool {
 	if stands(low) {
 		return false
 	}
-	return containsAny(low, "这次", "这一次", "今天", "今晚", "明天", "现在", "刚才不是", "先不", "先别", "暂时", "等会", "等一下", "待会", "马上", "这会儿", "不要了", "不用了", "算了", "别急", "别担心", "不要紧", "这条", "这一步", "帮我") ||
-		hasWord(low, "this time", "today", "tonight", "tomorrow", "right now", "for now", "just now", "yet", "at the moment", "don't worry", "never mind", "don't know", "don't think", "don't understand", "don't mind", "don't remember", "don't need", "not sure", "this one", "that one", "undo", "please help")
+	return containsAny(low, "这次", "这一次", "今天", "今晚", "明天", "现在", "刚才不是", "先不", "先别", "暂时", "等会",
+		"等一下", "待会", "马上", "这会儿", "不要了", "不用了", "算了", "别急", "别担心", "不要紧", "这条", "这一步", "帮我") ||
+		hasWord(low, "this time", "today", "tonight", "tomorrow", "right now", "for now", "just now", "yet", "at the moment",
+			"don't worry", "never mind", "don't know", "don't think", "don't understand", "don't mind", "don't remember",
+			"don't need", "not sure", "this one", "that one", "undo", "please help")
 }
 
 // stands reports whether a sentence is meant to last.
@@ -154,8 +177,12 @@ func stands(low string) bool { return lastingAt(low) >= 0 }
 
 // lastingAt gives where a sentence says that it is meant to last, or -1.
 func lastingAt(low string) int {
-	return firstAt(low, []string{"以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "从今", "每次", "每场", "每回", "每天", "每晚", "永远", "始终", "总是", "一律", "一直", "任何时候", "无论", "不管", "绝不", "绝对不", "记住", "记下", "记一下", "长期", "凡是", "每个品", "每款", "每个商品", "从来不"},
-		[]string{"from now on", "going forward", "in future", "in the future", "from today", "every time", "each time", "every live", "each live", "every session", "always", "never", "remember", "whenever", "at all times", "under no circumstances", "as a rule", "by default", "henceforth", "keep in mind", "take note", "note that"})
+	return firstAt(low, []string{"以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "从今",
+		"每次", "每场", "每回", "每天", "每晚", "永远", "始终", "总是", "一律", "一直", "任何时候", "无论", "不管", "绝不",
+		"绝对不", "记住", "记下", "记一下", "长期", "凡是", "每个品", "每款", "每个商品", "从来不"},
+		[]string{"from now on", "going forward", "in future", "in the future", "from today", "every time", "each time",
+			"every live", "each live", "every session", "always", "never", "remember", "whenever", "at all times",
+			"under no circumstances", "as a rule", "by default", "henceforth", "keep in mind", "take note", "note that"})
 }
 
 // A declaration is a piece of a sentence, in bytes of it.
@@ -165,9 +192,9 @@ type declaration struct {
 }
 
 // declarations parts a sentence into what it declares: a clause that declares
-// something, with those after it that declare nothing of their own. A rule with a condition is
-// one.
-func declarations(s sentence) []declaration {
+// something, with those after it that declare nothing of their own. A rule with a
+// condition is one.
+func declarations(s sentence, subjects []Subject) []declaration {
 	var found []declaration
 	lasting, lead := false, -1
 	parts := clauses(s.low)
@@ -178,7 +205,7 @@ func declarations(s sentence) []declaration {
 			continue
 		}
 		lasting = lasting || stands(clause)
-		kind, ok := kindOf(clause, lasting && len(found) > 0)
+		kind, ok := kindOf(clause, lasting && len(found) > 0, subjects)
 		if !ok && lead >= 0 && !tooShort(clause) && !complains(clause) && !supposes(clause) {
 			kind, ok = Preference, true
 		}
@@ -188,7 +215,7 @@ func declarations(s sentence) []declaration {
 			switch {
 			case lead >= 0:
 				c.start = lead
-			case len(found) == 0 && i > 0 && !names(clause): // "回答简短一点，以后都用表格" is about what was said before it
+			case len(found) == 0 && i > 0 && !names(clause, subjects): // "回答简短一点，以后都用表格" is about what was said before it
 				c.start = parts[i-1].start
 			}
 			found, lead = append(found, c), -1
@@ -216,12 +243,8 @@ func whole(found []declaration) []declaration {
 // isLead reports whether a clause says only that what follows is meant to last.
 func isLead(clause string) bool {
 	return slices.Contains([]string{"以后", "今后", "往后", "从现在开始", "从现在起", "从今天起", "从今天开始", "从今以后", "记住", "请记住", "记一下",
-		"from now on", "going forward", "in future", "in the future", "from today", "remember", "please remember", "keep in mind", "as a rule", "henceforth"}, clause)
-}
-
-// names reports whether a clause says what it is about.
-func names(low string) bool {
-	return slices.ContainsFunc(Subjects(), func(s Subject) bool { return s.namedIn(low) })
+		"from now on", "going forward", "in future", "in the future", "from today", "remember", "please remember",
+		"keep in mind", "as a rule", "henceforth"}, clause)
 }
 
 // clauses parts a sentence at commas that do not stand in a number.
@@ -244,11 +267,11 @@ func trimClause(low string, start, end int) declaration {
 
 // kindOf tells what kind of declaration a clause is, if it is one. In a sentence
 // that was begun as a standing order, a clause that forbids or sets a limit continues it.
-func kindOf(low string, continues bool) (Kind, bool) {
+func kindOf(low string, continues bool, subjects []Subject) (Kind, bool) {
 	switch {
 	case tooShort(low) || complains(low):
 		return "", false
-	case forbids(low) || requires(low) || limitsPrice(low):
+	case forbids(low) || requires(low) || limits(low) && names(low, subjects):
 		return Constraint, true
 	case likes(low):
 		return Preference, true
@@ -278,7 +301,10 @@ func complains(low string) bool {
 		}
 	}
 	return containsAny(low, "掉人", "流失", "老是", "总会", "都会掉", "卡顿", "报错", "崩溃", "又忘", "是这样的", "都这样", "都很忙", "一直在", "一直没") ||
-		startsWord(low, "it never", "it always", "there is never", "never mind", "ok never mind") || hasWord(low, "never mind", "every time it", "always crashes", "always fails", "never works", "never worked", "keeps failing", "always happens", "never happened", "never saw", "i never said", "i never knew", "i have never", "i've never", "has always been", "have always been")
+		startsWord(low, "it never", "it always", "there is never", "never mind", "ok never mind") || hasWord(low, "never mind",
+		"every time it", "always crashes", "always fails", "never works", "never worked", "keeps failing", "always happens",
+		"never happened", "never saw", "i never said", "i never knew", "i have never", "i've never", "has always been",
+		"have always been")
 }
 
 func forbids(low string) bool {
@@ -291,7 +317,8 @@ func forbids(low string) bool {
 			return true
 		}
 	}
-	return hasWord(low, "never", "don't ever", "must not", "mustn't", "no more", "under no circumstances", "not allowed") && !startsWord(low, "i never", "it never", "we never") ||
+	return hasWord(low, "never", "don't ever", "must not", "mustn't", "no more", "under no circumstances",
+		"not allowed") && !startsWord(low, "i never", "it never", "we never") ||
 		startsWord(low, "don't", "do not", "please don't", "please do not", "from now on don't", "avoid", "stop", "no longer")
 }
 
@@ -303,16 +330,13 @@ func ownOrder(before string) bool {
 
 func requires(low string) bool {
 	return containsAny(low, "必须", "务必", "一定要", "不得不", "一律") && !strings.HasPrefix(low, "我必须") ||
-		hasWord(low, "must", "have to always", "make sure", "at all times", "is mandatory", "are mandatory") && !startsWord(low, "i must", "we must have", "it must be", "there must")
+		hasWord(low, "must", "have to always", "make sure", "at all times", "is mandatory",
+			"are mandatory") && !startsWord(low, "i must", "we must have", "it must be", "there must")
 }
 
-func limitsPrice(low string) bool {
-	found := numerals(low)
-	if len(found) == 0 || !containsAny(low, "不低于", "不超过", "不高于", "不少于", "至少", "最多", "底价", "最低", "起码", "顶多", "以内") &&
-		!hasWord(low, "at least", "at most", "no more than", "no less than", "not below", "not above", "minimum", "maximum", "not exceed") {
-		return false
-	}
-	return names(low)
+func limits(low string) bool {
+	return len(numerals(low)) > 0 && (containsAny(low, "不低于", "不超过", "不高于", "不少于", "至少", "最多", "底价", "最低", "起码", "顶多", "以内") ||
+		hasWord(low, "at least", "at most", "no more than", "no less than", "not below", "not above", "minimum", "maximum", "not exceed"))
 }
 
 func likes(low string) bool {
@@ -349,13 +373,19 @@ func remembers(low string) bool {
 	at := strings.Index(low, "记得")
 	return containsAny(low, "记住", "记下", "记一下", "帮我记", "你要记") || at >= 0 && at <= len("请你要") ||
 		startsAny(low, "我叫", "我是做", "我们店", "我的店", "我的品牌", "我家主营", "我们主营") ||
-		startsWord(low, "my name is", "my shop is", "my brand is", "our shop is", "our brand is", "we sell", "remember", "please remember", "keep in mind", "please keep in mind", "note that", "please note", "for the record", "you should know", "take note") && !startsWord(low, "remember when", "remember how", "remember me")
+		startsWord(low, "my name is", "my shop is", "my brand is", "our shop is", "our brand is", "we sell", "remember",
+			"please remember", "keep in mind", "please keep in mind", "note that", "please note", "for the record",
+			"you should know", "take note") && !startsWord(low, "remember when", "remember how", "remember me")
 }
 
 func judges(low string) bool {
-	about := containsAny(low, "你", "刚才", "上次", "上一场", "昨天", "回答", "开场", "话术", "讲解", "节奏") || hasWord(low, "you", "your", "last time", "last live", "that answer", "the opening", "the script", "the pace")
-	verdict := strings.Contains(low, "太") && containsAny(low, "了", "太长", "太短", "太快", "太慢") || containsAny(low, "讲得很好", "做得很好", "讲得不好", "不够好", "很满意", "不满意", "效果很好", "效果不好", "答非所问") ||
-		hasWord(low, "too long", "too short", "too fast", "too slow", "too much", "too many", "was great", "was good", "was bad", "was useless", "well done", "not helpful", "was wrong")
+	about := containsAny(low, "你", "刚才", "上次", "上一场", "昨天", "回答", "开场", "话术", "讲解",
+		"节奏") || hasWord(low, "you", "your", "last time", "last live", "that answer", "the opening", "the script", "the pace")
+	verdict := strings.Contains(low, "太") && containsAny(low, "了", "太长", "太短", "太快",
+		"太慢") || containsAny(low, "讲得很好", "做得很好", "讲得不好", "不够好", "很满意", "不满意", "效果很好", "效果不好",
+		"答非所问") ||
+		hasWord(low, "too long", "too short", "too fast", "too slow", "too much", "too many", "was great", "was good",
+			"was bad", "was useless", "well done", "not helpful", "was wrong")
 	return about && verdict
 }
 
@@ -376,7 +406,8 @@ func startsWord(low string, phrases ...string) bool {
 // sceneIn gives the scene that words bind themselves to, or "" for every one.
 func sceneIn(low string) string {
 	switch {
-	case containsAny(low, "直播", "开场", "开播", "讲品", "直播间", "每场") || hasWord(low, "live", "lives", "on air", "stream", "streams", "opening", "openings"):
+	case containsAny(low, "直播", "开场", "开播", "讲品", "直播间", "每场") || hasWord(low, "live", "lives", "on air", "stream",
+		"streams", "opening", "openings"):
 		return "live"
 	case containsAny(low, "选品", "备播", "排品", "策划", "播前") || hasWord(low, "planning", "plan", "preparing"):
 		return "planning"

@@ -17,8 +17,8 @@ type numeral struct {
 const maxDigits = 12
 
 // numerals finds the numbers of a text in order: digits with decimals and
-// separators, Chinese numerals, and 千, 万 and 亿 behind them. Digits inside of a word, such as
-// an id, are none.
+// separators, Chinese numerals, and 千, 万 and 亿 behind them. Digits inside of a word,
+// such as an id, are none.
 func numerals(text string) []numeral {
 	var found []numeral
 	for i := 0; i < len(text); {
@@ -221,8 +221,10 @@ func hanDecimals(text string, n numeral) numeral {
 
 // unitWords are the units that are read behind a number, longer ones before those
 // that they begin with.
-var unitWords = [...]string{"个小时", "小时", "分钟", "秒钟", "秒", "天", "周", "星期", "万元", "万块", "块钱", "块", "元", "角", "毛", "折", "个点", "%", "％", "percent",
-	"件", "单", "款", "次", "遍", "个", "minutes", "minute", "mins", "min", "seconds", "second", "secs", "sec", "hours", "hour", "days", "day", "weeks", "week", "yuan", "cny", "rmb", "pieces", "items", "times"}
+var unitWords = [...]string{"个小时", "小时", "分钟", "秒钟", "秒", "天", "周", "星期", "万元", "万块", "块钱", "块", "元",
+	"角", "毛", "折", "个点", "%", "％", "percent",
+	"件", "单", "款", "次", "遍", "个", "minutes", "minute", "mins", "min", "seconds", "second", "secs", "sec", "hours", "hour",
+	"days", "day", "weeks", "week", "yuan", "cny", "rmb", "pieces", "items", "times"}
 
 // unitAt reads the unit at the beginning of a text, past a space.
 func unitAt(rest string) (name string, end int) {

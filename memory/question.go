@@ -221,7 +221,7 @@ func (q Question) renewed(said Node, a Answer) *Node {
 // the user changed without being asked.
 func CloseGaps(gaps []Gap, said Node, by Resolution) []Gap {
 	var closed []Gap
-	for _, g := range gapsOf(gaps, said) {
+	for _, g := range byMemory(gaps)[nameOf(said)] {
 		if g.Closed == "" {
 			g.Closed = string(by)
 			closed = append(closed, g)

@@ -56,22 +56,24 @@ type Reconciliation struct {
 	Asked     map[string]string // by id of an earlier gap, the question that it has led to
 }
 
-// Reconcile compares what users declared (L1) with what they do (L3), given all
-// gaps so far, open and closed. Behaviour that agrees raises confidence, once; that
+// Reconcile compares what users declared (L1) with what they do (L3), given all gaps
+// so far, open and closed. Behaviour that agrees raises confidence, once; that
 // contradicts is a gap, at most one of a session and a memory, and each piece of
 // evidence counts in one gap only. When a memory has GapsToAsk open gaps, they make
-// one question; later gaps join it. The same values give the same ids and the same order.
+// one question; later gaps join it. The same values give the same ids and the same
+// order.
 //
 // Only active nodes with a claim are compared, within one tenant, user, entity and
 // scene, and only such behaviour contradicts that began after the words.
 func Reconcile(set ReconcileConfig, declared, seen []Node, gaps []Gap, now time.Time) Reconciliation {
 	r := Reconciliation{Asked: map[string]string{}}
+	behaviour, earlier := byTopic(ordered(seen)), byMemory(gaps)
 	for _, said := range ordered(declared) {
 		if !comparable(said, Declared) || !holds(said, now) {
 			continue
 		}
-		own := gapsOf(gaps, said)
-		agreeing, opposing := set.sort(said, seen, now)
+		own := earlier[nameOf(said)]
+		agreeing, opposing := set.sort(said, behaviour[topicOf(said)], now)
 		fresh := newGaps(said, opposing, own, now)
 		if a, ok := set.agreement(said, agreeing); ok && len(fresh) == 0 {
 			r.Agreed = append(r.Agreed, a)
@@ -81,13 +83,42 @@ func Reconcile(set ReconcileConfig, declared, seen []Node, gaps []Gap, now time.
 	return r
 }
 
-// ordered gives nodes by when they were seen, then by id.
+// ordered gives nodes by when they were seen, then by id. Their places are sorted,
+// since a node is large.
 func ordered(nodes []Node) []Node {
-	nodes = slices.Clone(nodes)
-	slices.SortStableFunc(nodes, func(a, b Node) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+	places := make([]int, len(nodes))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(i, j int) int {
+		a, b := &nodes[i], &nodes[j]
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(i, j))
 	})
-	return nodes
+	in := make([]Node, len(nodes))
+	for i, place := range places {
+		in[i] = nodes[place]
+	}
+	return in
+}
+
+// A userTopic is what two claims must share to be compared.
+type userTopic struct {
+	tenant host.TenantID
+	user   host.UserID
+	topic  string
+}
+
+func topicOf(n Node) userTopic { return userTopic{n.Tenant, n.User, foldWord(n.Claim.Topic)} }
+
+// byTopic spares the comparison of everything with everything.
+func byTopic(seen []Node) map[userTopic][]Node {
+	by := map[userTopic][]Node{}
+	for _, n := range seen {
+		if comparable(n, Behaviour) {
+			by[topicOf(n)] = append(by[topicOf(n)], n)
+		}
+	}
+	return by
 }
 
 func comparable(n Node, layer Layer) bool {
@@ -99,21 +130,29 @@ func holds(n Node, now time.Time) bool {
 	return !n.Valid.From.After(now) && (n.Valid.Until.IsZero() || now.Before(n.Valid.Until))
 }
 
-func gapsOf(gaps []Gap, said Node) []Gap {
-	var own []Gap
-	for _, g := range gaps {
-		if g.Tenant == said.Tenant && g.User == said.User && g.Memory == said.ID {
-			own = append(own, g)
-		}
-	}
-	return own
+// A memoryName names a memory among those of all tenants.
+type memoryName struct {
+	tenant host.TenantID
+	user   host.UserID
+	id     ID
 }
 
-// sort parts the behaviour that is about the same as some words into what agrees
-// with them and what contradicts them, each in order of time.
+func nameOf(n Node) memoryName { return memoryName{n.Tenant, n.User, n.ID} }
+
+func byMemory(gaps []Gap) map[memoryName][]Gap {
+	by := map[memoryName][]Gap{}
+	for _, g := range gaps {
+		name := memoryName{g.Tenant, g.User, g.Memory}
+		by[name] = append(by[name], g)
+	}
+	return by
+}
+
+// sort parts the behaviour of a topic into what agrees with some words and what
+// contradicts them, in the order given.
 func (set ReconcileConfig) sort(said Node, seen []Node, now time.Time) (agreeing, opposing []Node) {
-	for _, n := range ordered(seen) {
-		if !comparable(n, Behaviour) || !sameMatter(said, n) || n.At.After(now) {
+	for _, n := range seen {
+		if !sameMatter(said, n) || n.At.After(now) {
 			continue
 		}
 		switch Compare(*said.Claim, *n.Claim, set.Tolerance, said.Kind == Constraint) {

@@ -2,9 +2,12 @@ package memory
 
 import (
 	"reflect"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 )
 
@@ -98,5 +101,102 @@ func TestQuestionsAreAskedOnceUntilAnswered(t *testing.T) {
 	}
 	if _, err := Resolve(DefaultReconcile(), resolved.Question, said, r.Gaps, Answer{Resolution: Kept, At: noon}); err == nil {
 		t.Error("it can be answered twice")
+	}
+}
+
+// A user of years has thousands of each; it must not take what everything against
+// everything would.
+func BenchmarkReconcile(b *testing.B) {
+	var said, seen []Node
+	var gaps []Gap
+	for i := range 4096 {
+		topic := "topic." + strconv.Itoa(i%1000)
+		said = append(said, told(ID("m"+strconv.Itoa(i)), Preference, Between(topic, 10, 10, "min")))
+		seen = append(seen, lived(ID("h"+strconv.Itoa(i)), "s"+strconv.Itoa(i), i%29, Between(topic, float64(i%20), float64(i%20), "min")))
+		gaps = append(gaps, Gap{ID: strconv.Itoa(i), Tenant: "acme", User: "mia", Memory: ID("m" + strconv.Itoa(i)), Session: "s0"})
+	}
+	for b.Loop() {
+		Reconcile(DefaultReconcile(), said, seen, gaps, noon)
+	}
+}
+
+func TestTenantsWithTheSameIDsAreApart(t *testing.T) {
+	mine, theirs := told("m1", Preference, minutes(10, 10)), told("m1", Preference, minutes(10, 10))
+	theirs.Tenant = "other"
+	seen := lived("h1", "s1", 1, minutes(4, 4))
+	r := Reconcile(DefaultReconcile(), []Node{mine, theirs}, []Node{seen}, nil, noon)
+	if len(r.Gaps) != 1 || r.Gaps[0].Tenant != "acme" {
+		t.Fatalf("the gaps are %+v", r.Gaps)
+	}
+	seen.Tenant = "other"
+	again := Reconcile(DefaultReconcile(), []Node{mine, theirs}, []Node{seen}, r.Gaps, noon)
+	if len(again.Gaps) != 1 || again.Gaps[0].Tenant != "other" || again.Gaps[0].ID == r.Gaps[0].ID {
+		t.Errorf("the gaps of another tenant are %+v", again.Gaps)
+	}
+	if closed := CloseGaps(append(r.Gaps, again.Gaps...), theirs, Kept); len(closed) != 1 || closed[0].Tenant != "other" {
+		t.Errorf("closed are %+v", closed)
+	}
+}
+
+// A habit of no session counts again only when there is new evidence.
+func TestEvidenceCountsInOneGapOnly(t *testing.T) {
+	said := []Node{told("m1", Preference, minutes(10, 10))}
+	habit := func(id ID, daysAgo int, evidence ...ID) Node {
+		n := lived(id, "", daysAgo, minutes(4, 4))
+		n.Source.Derived = evidence
+		return n
+	}
+	var gaps []Gap
+	for i, step := range []struct {
+		seen []Node
+		want int
+	}{
+		{[]Node{habit("h1", 5, "e1", "e2")}, 1},
+		{[]Node{habit("h2", 4, "e2", "e1")}, 0}, // the same events under another id
+		{[]Node{habit("h3", 3, "e2", "e3")}, 1}, // the window moved
+	} {
+		r := Reconcile(DefaultReconcile(), said, step.seen, gaps, noon)
+		if len(r.Gaps) != step.want {
+			t.Errorf("step %d: %d gaps, want %d", i, len(r.Gaps), step.want)
+		}
+		gaps = append(gaps, r.Gaps...)
+	}
+}
+
+// Gaps that were there when fewer became enough make the question in the next run.
+func TestALowerThresholdAsksAboutOldGaps(t *testing.T) {
+	said := []Node{told("m1", Preference, minutes(10, 10))}
+	first := Reconcile(DefaultReconcile(), said, []Node{lived("h1", "s1", 2, minutes(4, 4)), lived("h2", "s2", 1, minutes(4, 4))}, nil, noon)
+	set := DefaultReconcile()
+	set.GapsToAsk = 2
+	r := Reconcile(set, said, nil, first.Gaps, noon)
+	if len(first.Questions) != 0 || len(r.Questions) != 1 || len(r.Asked) != 2 || r.Asked[first.Gaps[0].ID] != r.Questions[0].ID {
+		t.Errorf("first %+v, then %+v", first.Questions, r)
+	}
+}
+
+func TestResolveRefuses(t *testing.T) {
+	said := told("m1", Preference, minutes(10, 10))
+	q := Question{ID: "q", Tenant: "acme", User: "mia", Memory: "m1"}
+	for name, tt := range map[string]struct {
+		q    Question
+		said func(*Node)
+		a    Answer
+	}{
+		"another memory":        {q, func(n *Node) { n.ID = "m2" }, Answer{Resolution: Kept}},
+		"another user's":        {q, func(n *Node) { n.User = "bob" }, Answer{Resolution: Kept}},
+		"another tenant's":      {q, func(n *Node) { n.Tenant = "other" }, Answer{Resolution: Kept}},
+		"a habit":               {q, func(n *Node) { n.Layer = Behaviour }, Answer{Resolution: Kept}},
+		"what is gone":          {q, func(n *Node) { n.Status = Superseded }, Answer{Resolution: Kept}},
+		"an answered one":       {Question{ID: "q", Tenant: "acme", User: "mia", Memory: "m1", Answered: noon}, func(*Node) {}, Answer{Resolution: Kept}},
+		"no resolution":         {q, func(*Node) {}, Answer{}},
+		"new words without any": {q, func(*Node) {}, Answer{Resolution: Updated, Text: " "}},
+		"too many new words":    {q, func(*Node) {}, Answer{Resolution: Updated, Text: strings.Repeat("长", MaxTextBytes)}},
+	} {
+		n := said
+		tt.said(&n)
+		if _, err := Resolve(DefaultReconcile(), tt.q, n, nil, tt.a); host.ProblemOf(err) == nil || host.ProblemOf(err).Code != abi.BadArguments {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -12,18 +12,21 @@ type sentence struct {
 	low        string // in lower case letters
 	quotes     string // as long, with a 'q' wherever it is quoted
 	question   bool
+	pasted     bool // it is, or follows on, a text that the user hands over
 }
 
 // sentences parts a text, in order.
 func sentences(text string) []sentence {
 	own, quoted := blankQuotes(text)
 	var parts []sentence
-	start := 0
+	start, pasted := 0, false
 	add := func(end int, mark rune) {
 		s := trimmed(own, start, end)
 		if s.start < s.end {
-			s.low = asciiLower(own[s.start:s.end])
+			s.low = simplified.Replace(asciiLower(own[s.start:s.end]))
 			s.quotes = quoted[s.start:s.end]
+			pasted = pasted || handsOver(s.low)
+			s.pasted = pasted
 			s.question = mark == '?' || mark == '？' || asks(s.low)
 			parts = append(parts, s)
 		}
@@ -36,6 +39,19 @@ func sentences(text string) []sentence {
 	}
 	add(len(own), 0)
 	return parts
+}
+
+// handsOver reports whether a sentence hands a text over, as "翻译：" and "summarise
+// this:" do. What follows is that text's, to the end of the message.
+func handsOver(low string) bool {
+	before, _, found := strings.Cut(strings.ReplaceAll(low, "：", ":"), ":")
+	if !found || containsAny(before, "记住", "记下") || hasWord(before, "remember", "note") {
+		return false
+	}
+	return containsAny(before, "翻译", "总结", "概括", "改写", "润色", "校对", "朗读", "看看这", "这段", "以下", "下面", "原文",
+		"如下", "文案", "评论", "转发", "公告") ||
+		hasWord(before, "translate", "summarise", "summarize", "rewrite", "proofread", "following", "below", "this text",
+			"this page", "this message", "article", "comment", "forwarded", "pasted")
 }
 
 func trimmed(text string, start, end int) sentence {
@@ -86,9 +102,10 @@ func quoteEnd(open rune) rune {
 	return 0
 }
 
-// blankQuotes gives a text with what stands in quotation marks, in code and on quoted
-// lines as spaces, and a map of the same length with 'q' where that is. A mark that is never
-// closed quotes the rest: whoever pastes a text may forget to close it.
+// blankQuotes gives a text with what stands in quotation marks, in code and on
+// quoted lines as spaces, and a map of the same length with 'q' where that is. A
+// mark that is never closed quotes the rest: whoever pastes a text may forget to
+// close it.
 func blankQuotes(text string) (own, quoted string) {
 	blank, marks := []byte(text), []byte(strings.Repeat(" ", len(text)))
 	hide := func(start, end int) {
@@ -131,13 +148,15 @@ func asks(low string) bool {
 			return true
 		}
 	}
-	if containsAny(low, "是不是", "要不要", "能不能", "可不可以", "有没有", "会不会", "该不该", "是否", "为什么", "怎么", "多少钱", "什么时候", "哪个", "哪款", "哪些", "几点") {
+	if containsAny(low, "是不是", "要不要", "能不能", "可不可以", "有没有", "会不会", "该不该", "是否", "为什么", "怎么",
+		"多少钱", "什么时候", "哪个", "哪款", "哪些", "几点") {
 		return true
 	}
 	first, rest, _ := strings.Cut(strings.TrimSpace(low), " ")
 	second, _, _ := strings.Cut(rest, " ")
 	switch first {
-	case "what", "why", "how", "who", "where", "which", "should", "shall", "can", "could", "would", "will", "is", "are", "am", "did", "does", "has", "have", "may":
+	case "what", "why", "how", "who", "where", "which", "should", "shall", "can", "could", "would", "will", "is", "are", "am",
+		"did", "does", "has", "have", "may":
 		return true
 	case "do":
 		return second == "i" || second == "you" || second == "we" || second == "they"
@@ -154,6 +173,34 @@ func containsAny(text string, words ...string) bool {
 		}
 	}
 	return false
+}
+
+// Traditional characters of the words that are looked for, and the simplified ones in
+// the same order. Each has three bytes, so that every byte stays where it is.
+const (
+	traditional = "議薦應該當務須優選換價漲縮長減試慮參請將調為場說過個會對開講時點歡習慣記從現後鐘許準絕總終無論庫節語聽觀眾絲顧買運營話嗎麼這萬億兩還沒於別讓給們覺認規則條讀寫報單鏈號幾樣實際據設標隨變動傳統續結顯態處預測簡詳細間貨發確"
+	simple      = "议荐应该当务须优选换价涨缩长减试虑参请将调为场说过个会对开讲时点欢习惯记从现后钟许准绝总终无论库节语听观众丝顾买运营话吗么这万亿两还没于别让给们觉认规则条读写报单链号几样实际据设标随变动传统续结显态处预测简详细间货发确"
+)
+
+// simplified folds traditional characters.
+var simplified = pairing(traditional, simple)
+
+// pairing gives what replaces each character of one text by that of another one.
+func pairing(from, to string) *strings.Replacer {
+	var pairs []string
+	for i, r := range []rune(from) {
+		pairs = append(pairs, string(r), string([]rune(to)[i]))
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// removing gives what takes words out of a text.
+func removing(words ...string) *strings.Replacer {
+	pairs := make([]string, 0, 2*len(words))
+	for _, w := range words {
+		pairs = append(pairs, w, "")
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // hasWord reports whether a text in lower case has one of some English words or

@@ -43,7 +43,8 @@ func (t Trace) TrustKey() TrustKey { return TrustKey{t.Tenant, t.User, t.Domain}
 //
 // A modified output counts as rejected. What was carried out is the user's
 // alternative, so its lift says nothing of what the agent proposed: to count it as
-// adopted would give the agent the credit, or the blame, of somebody else's decision.
+// adopted would give the agent the credit, or the blame, of somebody else's
+// decision.
 func (t Trace) Delta() (delta float64, why string, ok bool) {
 	switch {
 	case t.Action == Accept && t.Lift != nil && !math.IsNaN(*t.Lift):
@@ -96,8 +97,11 @@ type Replayed struct {
 // they were attributed (of the same time by id). A trace that is given twice counts once.
 // A domain without an attributed trace has no score: it is the initial one.
 func Replay(initial float64, traces []Trace) Replayed {
-	traces = slices.Clone(traces)
-	slices.SortStableFunc(traces, func(a, b Trace) int {
+	order := make([]*Trace, len(traces))
+	for i := range traces {
+		order[i] = &traces[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Trace) int {
 		return cmp.Or(a.Attributed.Compare(b.Attributed), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 	})
 	type name struct {
@@ -105,7 +109,7 @@ func Replay(initial float64, traces []Trace) Replayed {
 		id     string
 	}
 	r, done := Replayed{Scores: map[TrustKey]float64{}}, map[name]bool{}
-	for _, t := range traces {
+	for _, t := range order {
 		if t.Attributed.IsZero() || done[name{t.Tenant, t.ID}] {
 			continue
 		}
@@ -124,8 +128,8 @@ func Replay(initial float64, traces []Trace) Replayed {
 }
 
 // A LiftFormula gives what an adopted output did to the business: above 0 where it
-// went up. It is an operator's to choose. An error says that the data does not tell; the trace
-// then stays unattributed.
+// went up. It is an operator's to choose. An error says that the data does not tell;
+// the trace then stays unattributed.
 type LiftFormula func(Business) (float64, error)
 
 // Business is what business data says of the time before and after a decision, by
@@ -136,8 +140,8 @@ type Business struct {
 }
 
 // RelativeLift gives the formula that compares one measure after with before: 0.1 is
-// a tenth more. With per it compares the measure for each unit of another one, such as "gmv"
-// per "minutes".
+// a tenth more. With per it compares the measure for each unit of another one, such
+// as "gmv" per "minutes".
 func RelativeLift(measure, per string) LiftFormula {
 	return func(b Business) (float64, error) {
 		before, after, err := rate(b.Before, measure, per), rate(b.After, measure, per), error(nil)

@@ -164,8 +164,8 @@ func (r *Recall) keepFacts(ctx context.Context, q host.Reasoning, t *turn) error
 		if err != nil {
 			return err
 		}
-		for part := range slices.Chunk(nodes, keeper.MaxRemember) {
-			if _, err := r.Keeper.Remember(ctx, ownerOf(q.Session), part); err != nil {
+		for _, n := range nodes {
+			if err := r.renew(ctx, ownerOf(q.Session), n); err != nil {
 				return err
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 	"time"
 
@@ -132,12 +132,33 @@ func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
 
 // keep keeps nodes of an owner and reconciles.
 func (r *Recall) keep(ctx context.Context, o keeper.Owner, nodes []memory.Node) error {
-	for part := range slices.Chunk(nodes, keeper.MaxRemember) {
-		if _, err := r.Keeper.Remember(ctx, o, part); err != nil {
+	for _, n := range nodes {
+		if err := r.renew(ctx, o, n); err != nil {
 			return err
 		}
 	}
 	_, err := r.Keeper.Reconcile(ctx, o, r.Reconcile)
+	return err
+}
+
+// renew keeps a fact or a habit in the place of the older one about the same matter.
+// The very same one again changes nothing.
+func (r *Recall) renew(ctx context.Context, o keeper.Owner, n memory.Node) error {
+	older, err := r.Keeper.List(ctx, o, keeper.Page{Layers: []memory.Layer{n.Layer}, Statuses: []memory.Status{memory.Active}, Entity: n.Entity})
+	if err != nil {
+		return err
+	}
+	for _, old := range older {
+		if !memory.Renews(old, n) {
+			continue
+		}
+		if old.At.Equal(n.At) && reflect.DeepEqual(old.Claim, n.Claim) {
+			return nil
+		}
+		_, err := r.Keeper.Supersede(ctx, o, old.ID, n)
+		return err
+	}
+	_, err = r.Keeper.Remember(ctx, o, []memory.Node{n})
 	return err
 }
 

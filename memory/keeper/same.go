@@ -73,12 +73,10 @@ func sameMeaning(a, b memory.Node) bool {
 }
 
 // sameTarget compares what two memories are, and of what. Layers stay apart: what a
-// user said and what was seen of him are two things, even in the same words. What was
-// seen in two sessions is evidence twice.
+// user said and what was seen of him are two things, even in the same words.
 func sameTarget(a, b memory.Node) bool {
 	return a.Layer == b.Layer && a.Kind == b.Kind && a.Entity == b.Entity && a.Domain == b.Domain && a.Scene == b.Scene &&
-		a.Source.Document == b.Source.Document && a.Source.Speaker == b.Source.Speaker &&
-		(a.Layer != memory.Behaviour || a.Source.Session == b.Source.Session)
+		a.Source.Document == b.Source.Document && a.Source.Speaker == b.Source.Speaker
 }
 
 func sameWords(a, b string) bool {

@@ -281,3 +281,35 @@ func (s *scene) open(step sceneStep) {
 		s.Errorf("step %d: %d gaps and %d questions, want %+v", s.step, len(gaps), len(questions), want)
 	}
 }
+
+// The same habit in another session is not another memory: what finds it anew must
+// put it in the place of the old one (memory.Renews), so that it counts again.
+func TestARenewedHabitIsAGapOfItsOwnSession(t *testing.T) {
+	c := newClock()
+	k := sqliteRig(t).open(withClock(c))
+	words := said("每次开场讲10分钟")
+	words.Claim = new(memory.Between("opening.minutes", 10, 10, "分钟"))
+	k.testOnlyRemember(t, ann, words)
+	var habit memory.Node
+	for i, session := range []host.SessionID{"s1", "s2", "s3"} {
+		at := c.move(24 * time.Hour)
+		next := memory.Node{Tenant: ann.Tenant, User: ann.User, Text: "opening.minutes：最近 1 场为 4 分钟", Layer: memory.Behaviour, Kind: memory.Habit,
+			Claim: new(memory.Between("opening.minutes", 4, 4, "分钟")), Source: memory.Source{Session: session}, At: at, Valid: memory.Span{From: at}}
+		if i == 0 {
+			next.ID = k.testOnlyRemember(t, ann, next)[0]
+		} else {
+			if !memory.Renews(habit, next) {
+				t.Fatal("it does not renew the one before")
+			}
+			id, err := k.Supersede(t.Context(), ann, habit.ID, next)
+			must(t, err)
+			next.ID = id
+		}
+		habit = next
+		r, err := k.Reconcile(t.Context(), ann, memory.DefaultReconcile())
+		must(t, err)
+		if asked := len(r.Questions) == 1; len(r.Gaps) != 1 || asked != (i == 2) {
+			t.Errorf("session %s: %d gaps and %d questions", session, len(r.Gaps), len(r.Questions))
+		}
+	}
+}
