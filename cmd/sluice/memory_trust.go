@@ -31,6 +31,7 @@ func (m *rememberer) gaps(ctx context.Context, k *minding) error {
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(gaps, func(a, b memory.Gap) int { return a.At.Compare(b.At) })
 	if m.json {
 		m.print(map[string]any{"gaps": gaps, "questions": questions})
 		return nil
