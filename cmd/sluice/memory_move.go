@@ -170,14 +170,14 @@ func (i *importing) tellKept(kept, known int) error {
 
 func (m *rememberer) exportCommand() *cobra.Command {
 	var out string
-	var masked bool
+	var hide bool
 	c := &cobra.Command{
 		Use: "export", Short: "Write a user's memories as JSON lines", Args: cobra.NoArgs,
 		Example: "  sluice memory export --user mia --out mia.jsonl\n  sluice memory export --user mia --masked",
 		RunE: func(c *cobra.Command, _ []string) error {
 			var mask func(string) string
-			if masked {
-				mask = func(string) string { return "[masked]" }
+			if hide {
+				mask = masked
 			}
 			return m.onTruth(c.Context(), func(k *minding) error {
 				n := 0
@@ -193,8 +193,16 @@ func (m *rememberer) exportCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "file to write (default: standard output)")
-	c.Flags().BoolVar(&masked, "masked", false, "without what was said: kinds, times, trust and where it comes from")
+	c.Flags().BoolVar(&hide, "masked", false, "without what was said: kinds, times, trust and where it comes from")
 	return c
+}
+
+// masked stands in the place of a text that does not leave the house.
+func masked(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "[masked]"
 }
 
 func (m *rememberer) rebuildCommand() *cobra.Command {
