@@ -26,8 +26,8 @@ type Database struct {
 	Write func(ctx context.Context, run func(ctx context.Context, on Statements) error) error
 
 	// Scrub takes out of the database's files what deleted rows left in them, or
-	// fails. It rewrites the whole database while other writers wait: a second
-	// for some hundred megabytes. Nil where the database has no such order: then
+	// fails. It rewrites the whole database while other writers wait: 3.5 s for
+	// 140 MB, measured on two busy cores. Nil where the database has no such order: then
 	// what was deleted leaves its files when the server gets to it.
 	Scrub func(ctx context.Context) error
 }

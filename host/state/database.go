@@ -3,9 +3,8 @@ package state
 import (
 	"context"
 	"database/sql"
-	"time"
+	"errors"
 
-	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 )
 
@@ -48,24 +47,18 @@ func (ex *executor) QueryContext(ctx context.Context, query string, args ...any)
 	return stmt.QueryContext(ctx, args...)
 }
 
-// Tries to empty the write-ahead log, each of which waits for readers as long as
-// SQLite waits for anything.
+// Tries to empty the write-ahead log: readers take milliseconds, and no writer waits
+// for one that takes longer than all of them.
 const (
-	scrubTries = 3
-	scrubPause = 50 * time.Millisecond
+	scrubTries  = 4
+	scrubWaitMS = "1000" // for readers, in each try
 )
 
 // scrub writes the whole database anew and empties the write-ahead log, between
 // two batches of the writer.
 func (s *Store) scrub(ctx context.Context) error {
 	u := &unit{done: make(chan error, 1), run: func(ctx context.Context, ex *executor) error {
-		// A copy of all the database is too much for memory.
-		for _, order := range []string{"PRAGMA temp_store = 1", "VACUUM", "PRAGMA temp_store = " + sqliteTempMemory} {
-			if _, err := ex.exec(ctx, order); err != nil {
-				return err
-			}
-		}
-		return emptyLog(ctx, ex)
+		return errors.Join(rewrite(ctx, ex), emptyLog(ctx, ex))
 	}}
 	if err := s.writer.doBare(ctx, u); err != nil {
 		return s.fail(ctx, "state.Scrub", err)
@@ -73,20 +66,32 @@ func (s *Store) scrub(ctx context.Context) error {
 	return nil
 }
 
+// rewrite makes a copy of the database and puts it in the place of all pages. The
+// copy is too much for memory.
+func rewrite(ctx context.Context, ex *executor) error {
+	for _, order := range []string{"PRAGMA temp_store = 1", "VACUUM", "PRAGMA temp_store = " + sqliteTempMemory} {
+		if _, err := ex.exec(ctx, order); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // emptyLog moves the write-ahead log into the file and cuts it to nothing.
 func emptyLog(ctx context.Context, ex *executor) error {
-	for try := 0; ; try++ {
+	if _, err := ex.exec(ctx, "PRAGMA busy_timeout = "+scrubWaitMS); err != nil {
+		return err
+	}
+	for range scrubTries {
 		var busy, pages, moved int
 		if _, err := ex.row(ctx, "PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &pages, &moved); err != nil {
 			return err
 		}
 		if busy == 0 {
-			return nil
+			_, err := ex.exec(ctx, "PRAGMA busy_timeout = "+sqliteBusyMS)
+			return err
 		}
-		if try == scrubTries {
-			return abi.NewProblem(abi.StoreFailure, "a reader keeps the write-ahead log of the store, and what was deleted is still in it").
-				WithHint("end other programs that have the store's file open, then try again")
-		}
-		time.Sleep(scrubPause)
 	}
+	return openProblem("a reader keeps the write-ahead log of the store, and what was deleted is still in it").
+		WithHint("end other programs that have the store's file open, then try again")
 }

@@ -99,6 +99,28 @@ func TestScrubTakesDeletedRowsOutOfEveryFileWhileOthersWrite(t *testing.T) {
 	}
 }
 
+func TestAScrubDoesNotWaitForEverForAReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := openAt(t, path, Options{})
+	other := openAt(t, path, Options{})
+	must(t, s.SaveState(t.Context(), session("shop"), Change{Key: "secret", Data: []byte(`"chrysanthemum"`)}))
+	_, err := s.PurgeSession(t.Context(), session("shop"), 0)
+	must(t, err)
+	reading, err := other.reads.BeginTx(t.Context(), nil)
+	must(t, err)
+	var n int
+	must(t, reading.QueryRow("SELECT COUNT(*) FROM kv").Scan(&n))
+	problem := wantCode(t, s.Database().Scrub(t.Context()), abi.StoreFailure)
+	if !strings.Contains(problem.Message, "reader") || problem.Hint == "" {
+		t.Errorf("says %q, hint %q", problem.Message, problem.Hint)
+	}
+	must(t, reading.Rollback())
+	must(t, s.Database().Scrub(t.Context()))
+	if inFiles(t, path, "chrysanthemum") {
+		t.Error("a purged session is in a file after the scrub")
+	}
+}
+
 func inFiles(t *testing.T, path, text string) bool {
 	t.Helper()
 	files, err := filepath.Glob(path + "*")

@@ -9,6 +9,9 @@
 // tests run on SQLite and MariaDB; every statement also passes the parsers of
 // TiDB and Vitess. Several servers that write and replicate to each other
 // (Galera) are used through one of them: they do not keep each other's locks.
+// A room that keeps tables of its own in the same database is handed it down by
+// Store.Database: its transactions wait in the same line and share the same commits.
+//
 // It is one store: what differs between databases is in dialect.go, what is
 // about SQLite's files and settings in sqlite.go, what is about MySQL's URLs,
 // settings and errors in mysql.go, mysqlurl.go and mysqlfault.go; everything else
@@ -48,6 +51,8 @@
 //  4. One commit, one sync of the disk; then all other units are told.
 //  5. Where the database gives up the transaction, no unit of the batch is
 //     kept, all are told so, and the next batch gets a new connection.
+//  6. A scrub, which writes the file anew without what was deleted, runs between
+//     two batches (database.go).
 //
 // # Life of a commit on a database that locks rows (alone.go, lock.go)
 //

@@ -13,9 +13,10 @@ import (
 
 // Bounds of an index and of what it is asked.
 const (
-	maxEntries = 4 << 20 // some 2 GB; more need a server
-	maxName    = 1 << 10 // bytes of an id or a name: ids have 36, entities memory.MaxEntityBytes
-	maxLimit   = 10_000  // of a search: 30 times the longest list, and room
+	maxEntries = 4 << 20             // some 2 GB; more need a server
+	maxTerms   = tokens.MaxTextBytes // of an entry or a question: a term has a byte at least
+	maxName    = 1 << 10             // bytes of an id or a name: ids have 36, entities memory.MaxEntityBytes
+	maxLimit   = 10_000              // of a search: 30 times the longest list, and room
 )
 
 // An Index holds memories in the process. It is safe for concurrent use. Its zero
@@ -26,7 +27,6 @@ type Index struct {
 	version string                    // guarded by mu
 	entries int                       // guarded by mu
 	length  int                       // of each vector, 0 until the first; guarded by mu
-	closed  bool                      // guarded by mu
 }
 
 var _ memory.Store = (*Index)(nil)
@@ -37,11 +37,11 @@ func New() *Index { return &Index{tenants: map[host.TenantID]*tenant{}} }
 // Put adds entries, and replaces those that are there. Of entries with one id the
 // last counts. Where one entry cannot be held, none is put.
 func (x *Index) Put(ctx context.Context, entries []memory.Entry) error {
+	if err := ctx.Err(); err != nil {
+		return host.Fail("index.Put", nil, err)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.usable(ctx, "index.Put"); err != nil {
-		return err
-	}
 	if problem := x.check(entries); problem != nil {
 		return host.Fail("index.Put", problem, nil)
 	}
@@ -59,15 +59,15 @@ func (x *Index) check(entries []memory.Entry) *abi.Problem {
 	length := x.length
 	for _, e := range entries {
 		if e.ID == "" || e.Tenant == "" || e.User == "" {
-			return abi.NewProblem(abi.BadValue, "a memory cannot be indexed without an id, a tenant and a user (id %q)", string(e.ID))
+			return abi.NewProblem(abi.SystemFailure, "a memory cannot be indexed without an id, a tenant and a user (id %q)", string(e.ID))
 		}
 		for _, name := range []string{string(e.ID), string(e.Session), string(e.Live), e.Entity, e.Platform, string(e.Kind), string(e.Status)} {
 			if len(name) > maxName {
-				return abi.NewProblem(abi.BadValue, "memory %.40s cannot be indexed: a name of it has %d bytes, and %d are the most", string(e.ID), len(name), maxName)
+				return abi.NewProblem(abi.SystemFailure, "memory %.40s cannot be indexed: a name of it has %d bytes, and %d are the most", string(e.ID), len(name), maxName)
 			}
 		}
-		if !sound(e.Sparse, e.Dense) {
-			return abi.NewProblem(abi.BadValue, "memory %.40s cannot be indexed: it has a weight or a number that is none", string(e.ID))
+		if len(e.Sparse) > maxTerms {
+			return abi.NewProblem(abi.SystemFailure, "memory %.40s cannot be indexed: it has %d terms, and %d are the most", string(e.ID), len(e.Sparse), maxTerms)
 		}
 		if e.Dense == nil {
 			continue
@@ -76,27 +76,11 @@ func (x *Index) check(entries []memory.Entry) *abi.Problem {
 			length = len(e.Dense)
 		}
 		if length != len(e.Dense) || length == 0 {
-			return abi.NewProblem(abi.BadValue, "memory %.40s cannot be indexed: its vector has %d numbers, those of this index have %d; rebuild the index", string(e.ID), len(e.Dense), length)
+			return abi.NewProblem(abi.SystemFailure, "memory %.40s cannot be indexed: its vector has %d numbers, those of this index have %d; rebuild the index", string(e.ID), len(e.Dense), length)
 		}
 	}
 	x.length = length
 	return nil
-}
-
-// sound reports whether scores can be made of terms and numbers: one that is no
-// number would be in every comparison.
-func sound(terms tokens.Vector, numbers []float32) bool {
-	for _, term := range terms {
-		if !(term.Weight > 0) || math.IsInf(float64(term.Weight), 0) {
-			return false
-		}
-	}
-	for _, x := range numbers {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // An owner is a user of a tenant.
@@ -154,85 +138,51 @@ func (x *Index) remove(from host.TenantID, ids []memory.ID) {
 
 // Delete removes entries with all that the index made of them. Unknown ids are none.
 func (x *Index) Delete(ctx context.Context, tenant host.TenantID, ids []memory.ID) error {
+	if err := ctx.Err(); err != nil {
+		return host.Fail("index.Delete", nil, err)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.usable(ctx, "index.Delete"); err != nil {
-		return err
-	}
-	if tenant == "" {
-		return host.Fail("index.Delete", abi.NewProblem(abi.BadValue, "a delete of memories names its tenant"), nil)
-	}
 	x.remove(tenant, ids)
 	return nil
 }
 
 // State tells what the index holds.
-func (x *Index) State(ctx context.Context) (memory.StoreState, error) {
+func (x *Index) State(context.Context) (memory.StoreState, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if err := x.usable(ctx, "index.State"); err != nil {
-		return memory.StoreState{}, err
-	}
 	return memory.StoreState{Version: x.version, Entries: int64(x.entries)}, nil
 }
 
 // Reset empties the index of all tenants and gives it a version.
-func (x *Index) Reset(ctx context.Context, version string) error {
+func (x *Index) Reset(_ context.Context, version string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.usable(ctx, "index.Reset"); err != nil {
-		return err
-	}
-	if version == "" {
-		return host.Fail("index.Reset", abi.NewProblem(abi.BadValue, "an index of memories is reset to a version"), nil)
-	}
-	x.empty(version)
-	return nil
-}
-
-func (x *Index) empty(version string) {
 	x.tenants, x.version, x.entries, x.length = map[host.TenantID]*tenant{}, version, 0, 0
-}
-
-// Close lets go of the memories. What is asked of the index after it fails.
-func (x *Index) Close() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.empty("")
-	x.closed = true
 	return nil
 }
 
-// usable tells why nothing is to be done: the caller has stopped, or the index is
-// closed. The caller holds mu.
-func (x *Index) usable(ctx context.Context, op string) error {
-	if err := ctx.Err(); err != nil {
-		return host.Fail(op, nil, err)
-	}
-	if x.closed {
-		return host.Fail(op, abi.NewProblem(abi.StoreFailure, "the memory index is closed"), nil)
-	}
-	return nil
-}
+// Close lets go of the memories. The index can be used no more but for Reset.
+func (x *Index) Close() error { return x.Reset(context.Background(), "") }
 
 // A view is what one search reads. It stays as it is while the index goes on.
 type view struct {
-	users  []*user
-	parts  [][]*segment // by user
-	rarity map[uint32]float64
+	users   []*user
+	parts   [][]*segment // by user
+	weights []float64    // of the query's terms, with their rarity
 }
 
 // look takes a view of the filter's user, or of all users of its tenant.
-func (x *Index) look(filter memory.Filter, query []uint32) view {
+func (x *Index) look(filter memory.Filter, query tokens.Vector) view {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	t, ok := x.tenants[filter.Tenant]
 	if !ok {
 		return view{}
 	}
-	v := view{rarity: map[uint32]float64{}}
+	var v view
 	for _, term := range query {
-		v.rarity[term] = rarity(len(t.owners), t.having[term])
+		v.weights = append(v.weights, float64(term.Weight)*rarity(len(t.owners), t.having[term.ID]))
 	}
 	if filter.User != "" {
 		if u, ok := t.users[filter.User]; ok {

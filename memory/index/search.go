@@ -15,21 +15,18 @@ import (
 // Sparse gives the limit best by BM25 over the terms of the query, best first. An
 // entry without a term of the query is not found. Limit is from 1 to 10,000.
 func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.Vector, limit int) ([]memory.Found, error) {
-	if _, err := x.checkSearch(ctx, "index.Sparse", filter, limit, sound(query, nil)); err != nil {
-		return nil, err
+	if problem := checkSearch(filter, len(query), limit); problem != nil {
+		return nil, host.Fail("index.Sparse", problem, nil)
 	}
-	ids := make([]uint32, len(query))
-	for i, term := range query {
-		ids[i] = term.ID
-	}
-	v := x.look(filter, ids)
+	v := x.look(filter, query)
 	var scores []float64
 	return v.search(ctx, "index.Sparse", filter, limit, func(s *segment, offer func(number int, score float64)) {
 		scores = append(scores[:0], make([]float64, len(s.docs))...)
-		for _, term := range query {
-			weight := float64(term.Weight) * v.rarity[term.ID] / weightSteps
-			for _, p := range s.find(term.ID) {
-				scores[p.doc] += weight * float64(p.weight)
+		for i, term := range query {
+			var at posting
+			for l := s.postings.find(term.ID); len(l) > 0; {
+				at, l = l.next(at.doc)
+				scores[at.doc] += v.weights[i] * float64(s.weights[int(s.docs[at.doc].weights)+at.level])
 			}
 		}
 		for number, score := range scores {
@@ -43,12 +40,15 @@ func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.V
 // Dense gives the limit nearest by cosine, in the same order. An entry without a
 // vector is not found. It compares with every vector that the filter lets it.
 func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32, limit int) ([]memory.Found, error) {
-	length, err := x.checkSearch(ctx, "index.Dense", filter, limit, sound(nil, query))
-	if err != nil {
-		return nil, err
+	problem := checkSearch(filter, 0, limit)
+	x.mu.RLock()
+	length := x.length
+	x.mu.RUnlock()
+	if problem == nil && length != 0 && len(query) != length {
+		problem = abi.NewProblem(abi.SystemFailure, "the vector of the question has %d numbers, those of this index have %d; rebuild the index", len(query), length)
 	}
-	if length != 0 && len(query) != length {
-		return nil, host.Fail("index.Dense", abi.NewProblem(abi.BadValue, "the vector of the question has %d numbers, those of this index have %d; rebuild the index", len(query), length), nil)
+	if problem != nil {
+		return nil, host.Fail("index.Dense", problem, nil)
 	}
 	v := x.look(filter, nil)
 	return v.search(ctx, "index.Dense", filter, limit, func(s *segment, offer func(number int, score float64)) {
@@ -60,23 +60,18 @@ func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32
 	})
 }
 
-// checkSearch refuses a search of no tenant, which would be one of all, and what
-// cannot be scored. It gives the length of the index's vectors.
-func (x *Index) checkSearch(ctx context.Context, op string, filter memory.Filter, limit int, sound bool) (length int, err error) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if err := x.usable(ctx, op); err != nil {
-		return 0, err
+// checkSearch refuses a search of no tenant: it would be one of all.
+func checkSearch(filter memory.Filter, terms, limit int) *abi.Problem {
+	if filter.Tenant == "" {
+		return abi.NewProblem(abi.SystemFailure, "a search of memories names its tenant")
 	}
-	switch {
-	case filter.Tenant == "":
-		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search of memories names its tenant"), nil)
-	case limit < 1 || limit > maxLimit:
-		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search gives 1 to %d memories, not %d", maxLimit, limit), nil)
-	case !sound:
-		return 0, host.Fail(op, abi.NewProblem(abi.BadValue, "a search of memories has a weight or a number that is none"), nil)
+	if terms > maxTerms {
+		return abi.NewProblem(abi.InputLimit, "a question to the memories has at most %d terms, not %d", maxTerms, terms)
 	}
-	return x.length, nil
+	if limit < 1 || limit > maxLimit {
+		return abi.NewProblem(abi.BadArguments, "a search gives 1 to %d memories, not %d", maxLimit, limit)
+	}
+	return nil
 }
 
 // dot is the cosine of normalised vectors. Four sums let the processor work ahead.

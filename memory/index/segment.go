@@ -1,13 +1,13 @@
 package index
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/tokens"
 )
 
 // maxSegment bounds the entries of a segment: their numbers fit in 16 bits, so do
@@ -17,20 +17,13 @@ const maxSegment = 8 << 10
 // namesOfEntry is how many names an entry has.
 const namesOfEntry = 6
 
-// weightSteps is how finely a weight is kept: 16 bits for what is less than 4,
-// which changes a score by less than a ten-thousandth.
-const weightSteps = 1 << 14
-
 // A segment is some entries of one user and their postings. It never changes.
 type segment struct {
-	names []string // of sessions, entities and so on, each once; an entry's fields point here
-	docs  []doc
-	dense [][]float32 // by doc; nil where none has a vector
-
-	// The postings of terms[i] are those from ends[i-1] until ends[i].
-	terms   []uint32 // ascending
-	ends    []uint32
-	posting []posting // by term, then by doc
+	names    []string // of sessions, entities and so on, each once; an entry's fields point here
+	docs     []doc
+	weights  []float32   // the different weights of each doc's terms, ascending
+	dense    [][]float32 // by doc; nil where none has a vector
+	postings postings
 }
 
 // A doc is what a segment holds of an entry besides its terms.
@@ -38,31 +31,22 @@ type doc struct {
 	id                                            memory.ID
 	at                                            int64 // microseconds since 1970
 	order                                         int64
+	weights                                       uint32 // where its own begin
 	session, live, entity, platform, kind, status uint16 // in names
 	layer                                         memory.Layer
-}
-
-// A posting says that a doc has a term.
-type posting struct {
-	doc    uint16
-	weight uint16 // in weightSteps
 }
 
 // build makes a segment of entries, at most maxSegment, of one user.
 func build(entries []memory.Entry) *segment {
 	s := &segment{docs: make([]doc, 0, len(entries))}
 	names := newNameTable(nil, namesOfEntry*len(entries))
-	type occurrence struct {
-		term uint32
-		posting
-	}
 	var all []occurrence
 	for _, e := range entries {
-		number := uint16(len(s.docs))
-		s.docs = append(s.docs, names.docOf(e))
-		for _, term := range e.Sparse {
-			all = append(all, occurrence{term.ID, posting{number, quantised(term.Weight)}})
-		}
+		number := len(s.docs)
+		d := names.docOf(e)
+		d.weights = uint32(len(s.weights))
+		s.docs = append(s.docs, d)
+		all = s.weigh(all, number, e.Sparse)
 		if e.Dense != nil && s.dense == nil {
 			s.dense = make([][]float32, len(entries))
 		}
@@ -70,36 +54,64 @@ func build(entries []memory.Entry) *segment {
 			s.dense[number] = slices.Clone(e.Dense)
 		}
 	}
-	s.names = names.list
+	s.names = slices.Clip(names.list)
 	for i, name := range s.names {
 		s.names[i] = strings.Clone(name) // else it would keep what it was cut from
 	}
-	slices.SortFunc(all, func(a, b occurrence) int {
-		return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.doc, b.doc))
-	})
-	for i, o := range all {
-		s.posting = append(s.posting, o.posting)
-		if i == len(all)-1 || all[i+1].term != o.term {
-			s.closeTerm(o.term)
+	s.weights = slices.Clip(s.weights)
+	s.postings = collected(all)
+	return s
+}
+
+// An occurrence is a posting that has not found its list: the term, the doc and the
+// level in one number, so that sorting is quick.
+type occurrence uint64
+
+// levelRoom is the bits of an occurrence for its level, of which an entry has at most
+// one for each term. What is left to 32 is for the doc.
+const levelRoom = 18
+
+func occurs(term uint32, p posting) occurrence {
+	return occurrence(term)<<32 | occurrence(p.doc)<<levelRoom | occurrence(p.level)
+}
+
+func (o occurrence) term() uint32 { return uint32(o >> 32) }
+func (o occurrence) posting() posting {
+	return posting{int(uint32(o) >> levelRoom), int(o & (1<<levelRoom - 1))}
+}
+
+// weigh takes the different weights of a doc, and appends its terms with their numbers.
+func (s *segment) weigh(all []occurrence, number int, terms tokens.Vector) []occurrence {
+	weights := make([]float32, 0, 8) // most texts have three or four
+	for _, term := range terms {
+		if level, known := slices.BinarySearch(weights, term.Weight); !known {
+			weights = slices.Insert(weights, level, term.Weight)
 		}
 	}
-	return s.clip()
+	s.weights = append(s.weights, weights...)
+	for _, term := range terms {
+		level, _ := slices.BinarySearch(weights, term.Weight)
+		all = append(all, occurs(term.ID, posting{number, level}))
+	}
+	return all
 }
 
-func quantised(weight float32) uint16 {
-	return uint16(min(max(weight*weightSteps+0.5, 1), 1<<16-1))
-}
-
-// closeTerm ends the postings of a term.
-func (s *segment) closeTerm(term uint32) {
-	s.terms = append(s.terms, term)
-	s.ends = append(s.ends, uint32(len(s.posting)))
-}
-
-func (s *segment) clip() *segment {
-	s.names, s.docs = slices.Clone(s.names), slices.Clone(s.docs)
-	s.terms, s.ends, s.posting = slices.Clone(s.terms), slices.Clone(s.ends), slices.Clone(s.posting)
-	return s
+// collected makes postings of occurrences, which it sorts.
+func collected(all []occurrence) (p postings) {
+	slices.Sort(all)
+	p.reserve(len(all), 3*len(all)) // a list of one posting has three bytes
+	var l list
+	last := 0
+	for i, o := range all {
+		l = l.add(last, o.posting())
+		last = o.posting().doc
+		if i == len(all)-1 || all[i+1].term() != o.term() {
+			p.append(o.term(), l)
+			l, last = l[:0], 0
+		}
+	}
+	p.clip()
+	return p
 }
 
 // A nameTable gives each name a number.
@@ -167,41 +179,10 @@ func (t *nameTable) adopt(d doc, names []string) doc {
 
 // merge makes one segment of two, the docs of b after those of a.
 func merge(a, b *segment) *segment {
-	shift := uint16(len(a.docs))
-	terms := countTerms(a, b)
-	s := &segment{
-		terms:   make([]uint32, 0, terms),
-		ends:    make([]uint32, 0, terms),
-		posting: make([]posting, 0, len(a.posting)+len(b.posting)),
-	}
+	s := &segment{postings: joined(&a.postings, &b.postings, len(a.docs))}
+	s.weights = slices.Concat(a.weights, b.weights)
 	s.takeDocs(a, b)
-	for i, j := 0, 0; i < len(a.terms) || j < len(b.terms); {
-		term := leastTerm(a, i, b, j)
-		if i < len(a.terms) && a.terms[i] == term {
-			s.posting = append(s.posting, a.postings(i)...)
-			i++
-		}
-		if j < len(b.terms) && b.terms[j] == term {
-			for _, p := range b.postings(j) {
-				s.posting = append(s.posting, posting{p.doc + shift, p.weight})
-			}
-			j++
-		}
-		s.closeTerm(term)
-	}
 	return s
-}
-
-// countTerms counts the terms of two segments, those of both once.
-func countTerms(a, b *segment) int {
-	count, from := len(a.terms)+len(b.terms), 0
-	for _, term := range b.terms {
-		at, both := slices.BinarySearch(a.terms[from:], term)
-		if from += at; both {
-			count--
-		}
-	}
-	return count
 }
 
 // takeDocs takes the docs of both. Those of a keep the numbers of their names.
@@ -215,6 +196,7 @@ func (s *segment) takeDocs(a, b *segment) {
 	s.docs = make([]doc, 0, len(a.docs)+len(b.docs))
 	s.docs = append(s.docs, a.docs...)
 	for _, d := range b.docs {
+		d.weights += uint32(len(a.weights))
 		d.session, d.live, d.entity = numbers[d.session], numbers[d.live], numbers[d.entity]
 		d.platform, d.kind, d.status = numbers[d.platform], numbers[d.kind], numbers[d.status]
 		s.docs = append(s.docs, d)
@@ -226,71 +208,37 @@ func (s *segment) takeDocs(a, b *segment) {
 	}
 }
 
-func leastTerm(a *segment, i int, b *segment, j int) uint32 {
-	switch {
-	case i == len(a.terms):
-		return b.terms[j]
-	case j == len(b.terms):
-		return a.terms[i]
-	}
-	return min(a.terms[i], b.terms[j])
-}
-
 // without makes a segment of the docs that are not dropped.
 func (s *segment) without(drop []bool) *segment {
 	left := &segment{}
 	names := newNameTable(nil, len(s.names))
-	renumbered := make([]uint16, len(s.docs))
+	renumbered := make([]int, len(s.docs))
 	for i, d := range s.docs {
+		renumbered[i] = -1
 		if drop[i] {
 			continue
 		}
-		renumbered[i] = uint16(len(left.docs))
-		left.docs = append(left.docs, names.adopt(d, s.names))
+		renumbered[i] = len(left.docs)
+		d = names.adopt(d, s.names)
+		own := s.weightsOf(i)
+		d.weights = uint32(len(left.weights))
+		left.weights = append(left.weights, own...)
+		left.docs = append(left.docs, d)
 		if s.dense != nil {
 			left.dense = append(left.dense, s.dense[i])
 		}
 	}
-	left.names = names.list
-	for i, term := range s.terms {
-		before := len(left.posting)
-		for _, p := range s.postings(i) {
-			if !drop[p.doc] {
-				left.posting = append(left.posting, posting{renumbered[p.doc], p.weight})
-			}
-		}
-		if len(left.posting) > before {
-			left.closeTerm(term)
-		}
-	}
-	return left.clip()
+	left.names, left.docs, left.weights = slices.Clone(names.list), slices.Clone(left.docs), slices.Clone(left.weights)
+	left.postings = s.postings.kept(renumbered)
+	return left
 }
 
-// postings gives those of the term at i.
-func (s *segment) postings(i int) []posting {
-	start := uint32(0)
-	if i > 0 {
-		start = s.ends[i-1]
+// weightsOf gives the different weights of the doc at i.
+func (s *segment) weightsOf(i int) []float32 {
+	if i == len(s.docs)-1 {
+		return s.weights[s.docs[i].weights:]
 	}
-	return s.posting[start:s.ends[i]]
-}
-
-// find gives the postings of a term. Terms are hashes and evenly spread, so that one
-// stands near its share of the list: the search begins there and widens.
-func (s *segment) find(term uint32) []posting {
-	const width = 8
-	guess := int(uint64(term) * uint64(len(s.terms)) >> 32)
-	low, high := guess, guess
-	for step := width; low > 0 && s.terms[low] > term; step *= 2 {
-		low = max(low-step, 0)
-	}
-	for step := width; high < len(s.terms) && s.terms[high] < term; step *= 2 {
-		high = min(high+step, len(s.terms))
-	}
-	if i, ok := slices.BinarySearch(s.terms[low:min(high+1, len(s.terms))], term); ok {
-		return s.postings(low + i)
-	}
-	return nil
+	return s.weights[s.docs[i].weights:s.docs[i+1].weights]
 }
 
 // found tells of a doc to who searched.

@@ -43,8 +43,9 @@ func (t *tenant) put(owner host.UserID, entries []memory.Entry) {
 	segments := slices.Clone(u.segments)
 	for part := range slices.Chunk(entries, maxSegment) {
 		added := build(part)
-		for i, term := range added.terms {
-			t.having[term] += uint32(len(added.postings(i)))
+		for w := (walk{of: &added.postings}); !w.done(); {
+			term := w.term()
+			t.having[term] += uint32(w.take().count())
 		}
 		for _, d := range added.docs {
 			t.owners[d.id] = u
@@ -109,9 +110,17 @@ func (t *tenant) strip(s *segment, gone map[memory.ID]bool) *segment {
 	if !found {
 		return s
 	}
-	for i, term := range s.terms {
-		for _, p := range s.postings(i) {
-			if drop[p.doc] {
+	t.discount(&s.postings, drop)
+	return s.without(drop)
+}
+
+// discount counts off the terms of docs that are dropped.
+func (t *tenant) discount(p *postings, drop []bool) {
+	for w := (walk{of: p}); !w.done(); {
+		term := w.term()
+		var at posting
+		for l := w.take(); len(l) > 0; {
+			if at, l = l.next(at.doc); drop[at.doc] {
 				t.having[term]--
 			}
 		}
@@ -119,5 +128,4 @@ func (t *tenant) strip(s *segment, gone map[memory.ID]bool) *segment {
 			delete(t.having, term)
 		}
 	}
-	return s.without(drop)
 }

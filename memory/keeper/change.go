@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/sluicehq/sluice/memory"
@@ -151,6 +152,58 @@ func (k *Keeper) Archive(ctx context.Context, o Owner, ids []memory.ID, cause st
 		}
 		return may
 	})
+}
+
+// A Fading is a memory that was archived because of what it was worth.
+type Fading struct {
+	ID   memory.ID   `json:"id"`
+	Fate memory.Fate `json:"fate"`
+}
+
+// Tidy judges all memories of an owner, and archives those that are worth too little:
+// the work of the job that forgets. It gives what it archived and why, worded for the
+// locale. What it does is undone by Restore.
+func (k *Keeper) Tidy(ctx context.Context, o Owner, set memory.ForgetConfig, locale string) ([]Fading, error) {
+	const op = "keeper.Tidy"
+	if err := o.check(); err != nil {
+		return nil, fail(op, err)
+	}
+	var all []Fading
+	for after, more := memory.ID(""), true; more; {
+		var some []Fading
+		last := after
+		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+			some, last, more, err = t.tidy(ctx, o, set, locale, after)
+			return err
+		})
+		if err != nil {
+			return all, fail(op, err)
+		}
+		all, after = append(all, some...), last
+	}
+	return all, nil
+}
+
+// tidy judges one page.
+func (t *tx) tidy(ctx context.Context, o Owner, set memory.ForgetConfig, locale string, after memory.ID) (faded []Fading, last memory.ID, more bool, err error) {
+	var page []stored
+	err = each(ctx, t.on, nodesAfter, append(ownerArgs(o), string(after), MaxPage), func(rows *sql.Rows) error {
+		s, err := scanNode(rows)
+		page, last = append(page, s), s.ID
+		return err
+	})
+	for _, s := range page {
+		fate := set.Judge(s.Node, t.at, locale)
+		if err != nil || !fate.Archive {
+			continue
+		}
+		s.Status = memory.Archived
+		faded = append(faded, Fading{s.ID, fate})
+		if err = t.lived(ctx, o, s.ID, Archived, fate.Reason); err == nil {
+			err = t.save(ctx, s)
+		}
+	}
+	return faded, last, len(page) == MaxPage, err
 }
 
 // Restore has memories that were archived, superseded or falsified count again, as

@@ -73,6 +73,67 @@ func TestAJobArchivesNeitherConstraintsNorPinnedMemories(t *testing.T) {
 	})
 }
 
+func TestTheJobArchivesWhatIsWorthLittleAndSaysWhy(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock()
+		k := r.open(withClock(now))
+		price, rule, pinned := said("price is 99"), said("never promise a cure"), said("price is 89 on mondays")
+		price.Freshness, rule.Freshness, pinned.Freshness = memory.Fast, memory.Fast, memory.Fast
+		rule.Kind = memory.Constraint
+		ids := k.testOnlyRemember(t, ann, price, rule, pinned, said("likes tea"))
+		must(t, k.Pin(t.Context(), ann, ids[2], true))
+		now.move(90 * 24 * time.Hour)
+		faded, err := k.Tidy(t.Context(), ann, memory.DefaultForget(), "en")
+		if err != nil || len(faded) != 1 || faded[0].ID != ids[0] || faded[0].Fate.Reason != memory.FateAge || faded[0].Fate.Why == "" {
+			t.Fatalf("%+v, %v", faded, err)
+		}
+		if again, err := k.Tidy(t.Context(), ann, memory.DefaultForget(), "en"); err != nil || len(again) != 0 {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		life, err := k.Why(t.Context(), ann, ids[0], memory.DefaultForget(), "en")
+		must(t, err)
+		if last := life.Events[len(life.Events)-1]; last.What != Archived || last.Cause != memory.FateAge {
+			t.Errorf("the last event is %+v", last)
+		}
+	})
+}
+
+func TestWhatWasArchivedLongAgoIsPurgedAndNothingElse(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock()
+		k := r.open(withClock(now))
+		ids := k.testOnlyRemember(t, ann, said("archived long ago"), said("archived lately"), said("came back"), said("never archived"))
+		habit := memory.Node{Text: "made of the first", Layer: memory.Behaviour, Kind: memory.Habit, Source: memory.Source{Derived: ids[:1]}}
+		made := k.testOnlyRemember(t, ann, habit)[0]
+		_, err := k.Archive(t.Context(), ann, []memory.ID{ids[0], ids[2]}, "age")
+		must(t, err)
+		now.move(48 * time.Hour)
+		_, err = k.Restore(t.Context(), ann, ids[2:3])
+		must(t, err)
+		_, err = k.Archive(t.Context(), ann, ids[1:2], "age")
+		must(t, err)
+		receipts, err := k.Purge(t.Context(), ann, 24*time.Hour)
+		if err != nil || len(receipts) != 1 || !slices.Equal(receipts[0].IDs, ids[:1]) {
+			t.Fatalf("%+v, %v", receipts, err)
+		}
+		_, err = k.Get(t.Context(), ann, ids[0])
+		wantCode(t, err, abi.NotFound)
+		for _, id := range append(ids[1:], made) {
+			k.testOnlyGet(t, ann, id)
+		}
+		k.testOnlySync(t)
+		all := memory.Filter{Tenant: ann.Tenant, Statuses: []memory.Status{memory.Archived}}
+		if hits, err := k.Recall(t.Context(), Query{Filter: all, Text: "archived"}); err != nil || len(hits) != 1 || hits[0].Node.ID != ids[1] {
+			t.Errorf("the archive has %+v, %v", hits, err)
+		}
+		if again, err := k.Purge(t.Context(), ann, 24*time.Hour); err != nil || len(again) != 0 {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		_, err = k.Purge(t.Context(), ann, -1)
+		wantCode(t, err, abi.BadValue)
+	})
+}
+
 func TestASupersededMemoryLeavesNothingToAsk(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		for name, change := range map[string]func(k *Keeper, o Owner, id memory.ID) error{
@@ -107,6 +168,7 @@ func TestChangesOfWhatIsNotThereOrTooMuchAreRefused(t *testing.T) {
 	wantCode(t, k.Believe(t.Context(), ann, id, 1.5, 0, time.Time{}), abi.BadValue)
 	_, err := k.Archive(t.Context(), ann, make([]memory.ID, MaxChange+1), "")
 	wantCode(t, err, abi.BadValue)
+	wantCode(t, k.Falsify(t.Context(), ann, id, strings.Repeat("x", host.MaxIDBytes+1)), abi.BadValue)
 	wantCode(t, k.Adopt(t.Context(), ann, make([]memory.ID, MaxChange+1)), abi.BadValue)
 	_, err = k.Supersede(t.Context(), ann, id, memory.Node{})
 	wantCode(t, err, abi.BadValue)

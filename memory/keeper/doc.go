@@ -18,7 +18,8 @@
 //  3. Recall asks the index for candidates, ranks them, and reads the best from the
 //     truth. That they were recalled is counted some seconds later.
 //  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
-//     leaves an event of its life. Restore takes it back.
+//     leaves an event of its life. Tidy archives what is worth little. Restore takes
+//     it all back, until Purge removes what was archived long ago.
 //  5. Forget removes it, with what was made of it, from every table, index and file.
 //     A receipt stays, which has no text.
 //

@@ -14,11 +14,13 @@ const (
 	embedBatch   = 64 // texts of one question to the model
 	embedTime    = 30 * time.Second
 	embedPoll    = 2 * time.Second // between looks for what other replicas wrote
-	embedTries   = 8               // of one text, after which it stays without a vector until the model changes
+	embedTries   = 8               // of one text, after which it has one more every embedAgain
+	embedAgain   = time.Hour       // a model may refuse a text, or may have been away
 	listedAtOnce = 1024            // memories that are listed for a vector in one transaction
 )
 
 const (
+	embedderEver = "SELECT holder_id FROM memory_duty WHERE duty = ?"
 	wantVector   = "INSERT INTO memory_unembedded (tenant_id, user_id, memory_id, tries) VALUES (?, ?, ?, 0)"
 	unembedded   = "SELECT tenant_id, user_id, memory_id, tries FROM memory_unembedded WHERE tries < ? ORDER BY tries, tenant_id, user_id, memory_id LIMIT ?"
 	embedded     = "DELETE FROM memory_unembedded" + ofMemory
@@ -28,10 +30,18 @@ const (
 	textOf       = "SELECT words, index_words FROM memory_node" + ofMemory
 )
 
-// wantVector lists a new memory for the embedder. A host without one lists none:
-// the first with one lists what is missing.
+// wantVector lists a new memory for the embedder, whichever replica has one. Where
+// none ever had, it lists nothing: the first that has lists what is missing.
 func (t *tx) wantVector(ctx context.Context, o Owner, id memory.ID) error {
-	if !t.embed {
+	if t.embed == nil {
+		var holder string
+		has, err := row(ctx, t.on, embedderEver, []any{dutyEmbed}, &holder)
+		if err != nil {
+			return err
+		}
+		t.embed = &has
+	}
+	if !*t.embed {
 		return nil
 	}
 	_, err := exec(ctx, t.on, wantVector, memoryArgs(o, id)...)
@@ -41,18 +51,25 @@ func (t *tx) wantVector(ctx context.Context, o Owner, id memory.ID) error {
 // embedAll gives memories their vectors until ctx ends, one replica at a time. An
 // embedder that fails keeps nobody: such memories are found by their words.
 func (k *Keeper) embedAll(ctx context.Context) {
-	ticks := time.NewTicker(embedPoll)
+	ticks, again := time.NewTicker(embedPoll), time.NewTicker(embedAgain)
 	defer ticks.Stop()
+	defer again.Stop()
 	wait := firstWait
 	signal(k.toEmbed)
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
 		case <-k.toEmbed:
+		case <-again.C:
+			err = k.oneMoreTry(ctx)
 		}
-		_, mine, err := k.hold(ctx, dutyEmbed)
+		mine := false
+		if err == nil {
+			_, mine, err = k.hold(ctx, dutyEmbed)
+		}
 		for more := mine; more && err == nil; {
 			more, err = k.embedSome(ctx)
 		}
@@ -67,6 +84,16 @@ func (k *Keeper) embedAll(ctx context.Context) {
 		}
 		wait = min(2*wait, longWait)
 	}
+}
+
+const oneMoreTry = "UPDATE memory_unembedded SET tries = ? WHERE tries >= ?"
+
+// oneMoreTry has texts that failed too often tried once more.
+func (k *Keeper) oneMoreTry(ctx context.Context) error {
+	return k.change(ctx, func(ctx context.Context, t *tx) error {
+		_, err := exec(ctx, t.on, oneMoreTry, embedTries-1, embedTries)
+		return err
+	})
 }
 
 // A wanting is a memory that has no vector.
@@ -194,13 +221,15 @@ func (k *Keeper) listUnembedded(ctx context.Context) error {
 		return err
 	}
 	for after, more := int64(0), true; more; {
+		last := after // the transaction may run again
 		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
-			after, more, err = k.listSome(ctx, t, after)
+			last, more, err = k.listSome(ctx, t, after)
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		after = last
 	}
 	return k.advance(ctx, dutyEmbed, 0, k.embedder.Name())
 }
@@ -234,5 +263,6 @@ func (k *Keeper) listOne(ctx context.Context, t *tx, one key) error {
 	if err != nil || listed {
 		return err
 	}
-	return t.wantVector(ctx, one.owner, one.id)
+	_, err = exec(ctx, t.on, wantVector, args...)
+	return err
 }

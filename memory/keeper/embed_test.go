@@ -106,6 +106,23 @@ func TestATextThatTheModelRefusesKeepsNoOtherFromItsVector(t *testing.T) {
 	waitForVectors(t, k, 2)
 }
 
+func TestATextThatFailedTooOftenIsTriedAgain(t *testing.T) {
+	model := &fakeEmbedder{}
+	model.down.Store(true)
+	k := sqliteRig(t).open(func(c *Config) { c.Embedder = model })
+	k.testOnlyRemember(t, ann, said("prefers tea"))
+	must(t, k.change(t.Context(), func(ctx context.Context, t *tx) error {
+		_, err := exec(ctx, t.on, "UPDATE memory_unembedded SET tries = ?", embedTries)
+		return err
+	}))
+	model.down.Store(false)
+	if more, err := k.embedSome(t.Context()); err != nil || more {
+		t.Fatalf("it was tried at once: %v, %v", more, err)
+	}
+	must(t, k.oneMoreTry(t.Context()))
+	waitForVectors(t, k, 1)
+}
+
 func TestAnotherModelGivesAllMemoriesNewVectors(t *testing.T) {
 	r := sqliteRig(t)
 	a := r.open()
@@ -120,4 +137,12 @@ func TestAnotherModelGivesAllMemoriesNewVectors(t *testing.T) {
 		}
 		must(t, k.Close())
 	}
+}
+
+func TestAReplicaWithoutAnEmbedderLeavesItsMemoriesToOneThatHas(t *testing.T) {
+	r := sqliteRig(t)
+	k := r.open(func(c *Config) { c.Embedder = &fakeEmbedder{} })
+	command := r.again().open(func(c *Config) { c.Store = nil })
+	command.testOnlyRemember(t, ann, said("prefers tea"))
+	waitForVectors(t, k, 1)
 }

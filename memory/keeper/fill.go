@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -22,6 +23,7 @@ const (
 	fillPage  = 1024    // memories of one statement
 	fillBatch = 16_384  // of one Put: an index takes a few large ones faster than many small ones
 	fillBytes = 8 << 20 // of text, whichever comes first
+	sharedPut = 512     // of one Put to a store on a network: it takes less than a duty is held without a word
 )
 
 const (
@@ -172,6 +174,7 @@ func (k *Keeper) fill(ctx context.Context, progress func(int)) error {
 	// What is written from here on has a greater number, and comes again.
 	h, err := readHead(ctx, k.db.Reads, "")
 	if err == nil {
+		k.follow.emptied()
 		err = k.fillAll(ctx, progress, func() error { return nil })
 	}
 	if err == nil {
@@ -186,22 +189,23 @@ func (k *Keeper) fillAll(ctx context.Context, progress func(int), step func() er
 	if err := k.store.Reset(ctx, k.version()); err != nil {
 		return err
 	}
-	total := 0
+	total, most := 0, fillBatch+fillPage
+	if k.shared {
+		most = sharedPut
+	}
 	batches, stop := k.readAll(ctx)
 	defer stop()
 	for b := range batches {
-		err := b.err
-		if err == nil {
-			err = k.store.Put(ctx, b.entries)
+		if b.err != nil {
+			return b.err
 		}
-		if err == nil {
-			err = step()
-		}
-		if err != nil {
-			return err
-		}
-		if total += len(b.entries); progress != nil {
-			progress(total)
+		for some := range slices.Chunk(b.entries, most) {
+			if err := errors.Join(k.store.Put(ctx, some), step()); err != nil {
+				return err
+			}
+			if total += len(some); progress != nil {
+				progress(total)
+			}
 		}
 	}
 	return ctx.Err() // else the reader was stopped before the end

@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -43,6 +44,14 @@ func (f *follower) reached(done int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.filled = done, true
+}
+
+// emptied is said before an index is filled anew: until that is done, whatever was
+// reached does not count.
+func (f *follower) emptied() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.done, f.filled = 0, false
 }
 
 func (f *follower) tried(err error) {
@@ -107,7 +116,7 @@ const linesAfter = "SELECT line_no, tenant_id, user_id, memory_id FROM memory_ou
 // The numbers of lines are seen in their order (see tx), so that none is missed: when
 // there are no more, all numbers up to the head that was read before are done.
 func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached func(done int64) error) error {
-	for {
+	for from := done; ; {
 		var touched []key
 		err := each(ctx, k.db.Reads, linesAfter, []any{done, linesBatch}, func(rows *sql.Rows) error {
 			var one key
@@ -123,12 +132,29 @@ func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached fun
 			done = max(done, h.last)
 		}
 		if err == nil {
+			err = k.untrimmed(ctx, from)
+		}
+		if err == nil {
 			err = reached(done)
 		}
 		if err != nil || !more {
 			return err
 		}
+		from = done
 	}
+}
+
+// errTrimmed has the follower look again, and fill its index anew.
+var errTrimmed = errors.New("lines of the outbox were removed before the index had seen them")
+
+// untrimmed makes sure that no lines after one that was seen were removed before the
+// next ones were read.
+func (k *Keeper) untrimmed(ctx context.Context, from int64) error {
+	h, err := readHead(ctx, k.db.Reads, "")
+	if err == nil && h.trimmed > from {
+		err = errTrimmed
+	}
+	return err
 }
 
 // reindex puts memories into the index as they are now, and takes out those that
@@ -212,13 +238,19 @@ func (k *Keeper) lastFailure() error {
 	return k.follow.failed
 }
 
-// indexed gives the line up to which the index is.
+// indexed gives the line up to which the index is, or -1 while it is not complete.
 func (k *Keeper) indexed(ctx context.Context) (int64, error) {
 	if !k.shared {
-		done, _ := k.follow.progress()
+		done, filled := k.follow.progress()
+		if !filled {
+			done = -1
+		}
 		return done, nil
 	}
 	d, err := k.readDuty(ctx, k.db.Reads, dutyIndex)
+	if err == nil && d.version == "" { // it is being filled
+		d.done = -1
+	}
 	return d.done, err
 }
 

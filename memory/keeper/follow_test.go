@@ -201,15 +201,42 @@ func TestRebuildMendsAnIndexThatLostItsWay(t *testing.T) {
 	}
 }
 
-func TestAStoppedRebuildDoesNotPassForADoneOne(t *testing.T) {
+func TestAStoppedRebuildIsMadeUpFor(t *testing.T) {
 	r := sqliteRig(t)
-	k := r.open(func(c *Config) { c.Poll = time.Hour })
-	k.testOnlyRemember(t, ann, said("prefers jasmine tea"))
+	store := &flaky{Store: index.New()}
+	k := r.open(func(c *Config) { c.Store, c.Poll = store, time.Hour })
+	id := k.testOnlyRemember(t, ann, said("prefers jasmine tea"))[0]
 	k.testOnlySync(t)
-	ctx, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := k.Rebuild(ctx, nil); err == nil {
+	if err := k.Rebuild(cancelled, nil); err == nil {
 		t.Error("a rebuild that was stopped says nothing")
+	}
+	store.failures.Store(1)
+	if err := k.Rebuild(t.Context(), nil); err == nil {
+		t.Error("a rebuild that failed says nothing")
+	}
+	k.testOnlySync(t)
+	if got := finds(t, store, ann, "jasmine"); !slices.Equal(got, []memory.ID{id}) {
+		t.Errorf("after it failed it finds %v", got)
+	}
+}
+
+func TestLinesThatAreTrimmedWhileTheyAreReadAreNotPassedOver(t *testing.T) {
+	r := sqliteRig(t)
+	writer := r.open(func(c *Config) { c.Store = nil })
+	k := r.open(func(c *Config) { c.Poll = time.Hour })
+	id := writer.testOnlyRemember(t, ann, said("prefers jasmine tea"))[0]
+	h, err := readHead(t.Context(), k.db.Reads, "")
+	must(t, err)
+	must(t, writer.Trim(t.Context(), 0)) // after the follower looked at the head
+	err = k.applyLines(t.Context(), 0, h, func(int64) error { return errors.New("it passed them over") })
+	if !errors.Is(err, errTrimmed) {
+		t.Errorf("it says %v", err)
+	}
+	k.testOnlySync(t)
+	if got := finds(t, k.store, ann, "jasmine"); !slices.Equal(got, []memory.ID{id}) {
+		t.Errorf("it finds %v", got)
 	}
 }
 

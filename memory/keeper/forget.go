@@ -247,15 +247,20 @@ func (t *tx) removeLines(ctx context.Context, o Owner, ids []memory.ID) error {
 
 // tablesOfMemory have rows that go by tenant, user and memory.
 func tablesOfMemory() []string {
-	return []string{"memory_node", "memory_life", "memory_band", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link"}
+	return []string{"memory_node", "memory_life", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link"}
 }
 
-// remove removes all rows of one memory, and takes it out of others'. One line of
-// the outbox stays, which has its id.
+// remove removes all rows of one memory, and takes it out of others'.
 func (t *tx) remove(ctx context.Context, o Owner, id memory.ID) error {
 	if err := t.unlink(ctx, o, id); err != nil {
 		return err
 	}
+	return t.removeRows(ctx, o, id)
+}
+
+// removeRows removes the rows of one memory. One line of the outbox comes, which has
+// its id.
+func (t *tx) removeRows(ctx context.Context, o Owner, id memory.ID) error {
 	for _, table := range tablesOfMemory() {
 		if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofMemory, memoryArgs(o, id)...); err != nil {
 			return err

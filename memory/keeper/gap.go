@@ -12,17 +12,18 @@ import (
 )
 
 // Bounds of one reconciliation: what a user of years has, and what one transaction
-// can read.
+// can read. Of more claims the newest count.
 const (
 	maxClaims = 4096
 	maxGaps   = 4096
 )
 
 const (
-	withClaims   = nodeColumns + ofOwner + " AND layer IN (1, 3) AND status = '" + string(memory.Active) + "' ORDER BY memory_id DESC LIMIT ?"
+	withClaims   = "SELECT memory_id FROM memory_claim" + ofOwner + " ORDER BY memory_id DESC LIMIT ?"
 	gapsOfOwner  = "SELECT detail FROM memory_gap" + ofOwner + " ORDER BY gap_id LIMIT ?"
 	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at, gap_id LIMIT ?"
 	gapThere     = "SELECT gap_id FROM memory_gap" + ofMemory + " AND occasion = ?"
+	gapNamed     = "SELECT gap_id FROM memory_gap" + ofOwner + " AND gap_id = ?"
 	makeGap      = "INSERT INTO memory_gap (tenant_id, user_id, memory_id, gap_id, occasion, seen_at, question_id, closed, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	changeGap    = "UPDATE memory_gap SET question_id = ?, closed = ?, detail = ? WHERE tenant_id = ? AND user_id = ? AND gap_id = ?"
 	ofQuestion   = ofOwner + " AND question_id = ?"
@@ -55,21 +56,23 @@ func (k *Keeper) Reconcile(ctx context.Context, o Owner, set memory.ReconcileCon
 }
 
 func (t *tx) reconcile(ctx context.Context, o Owner, set memory.ReconcileConfig) (kept memory.Reconciliation, err error) {
-	of := map[memory.ID]stored{}
-	var declared, seen []memory.Node
-	err = each(ctx, t.on, withClaims, append(ownerArgs(o), maxClaims), func(rows *sql.Rows) error {
-		s, err := scanNode(rows)
-		switch {
-		case s.Claim == nil:
-		case s.Layer == memory.Declared:
-			declared, of[s.ID] = append(declared, s.Node), s
-		default:
-			seen = append(seen, s.Node)
-		}
-		return err
-	})
+	ids, err := texts[memory.ID](ctx, t.on, withClaims, append(ownerArgs(o), maxClaims)...)
 	if err != nil {
 		return kept, err
+	}
+	all, err := findAll(ctx, t.on, o, ids)
+	if err != nil {
+		return kept, err
+	}
+	of := map[memory.ID]stored{}
+	var declared, seen []memory.Node
+	for _, s := range all { // what does not count is left out by the rules
+		switch s.Layer {
+		case memory.Declared:
+			declared, of[s.ID] = append(declared, s.Node), s
+		case memory.Behaviour:
+			seen = append(seen, s.Node)
+		}
 	}
 	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOwner, append(ownerArgs(o), maxGaps)...)
 	if err != nil {
@@ -127,8 +130,10 @@ func (t *tx) addGap(ctx context.Context, g memory.Gap) (added bool, err error) {
 	args := memoryArgs(o, g.Memory)
 	occasion := cmp.Or(string(g.Session), g.ID)
 	var there string
-	if found, err := row(ctx, t.on, gapThere, append(args, occasion), &there); err != nil || found {
-		return false, err
+	for query, args := range map[string][]any{gapThere: append(args, occasion), gapNamed: append(ownerArgs(o), g.ID)} {
+		if found, err := row(ctx, t.on, query, args, &there); err != nil || found {
+			return false, err
+		}
 	}
 	detail, err := json.Marshal(g)
 	if err != nil {
@@ -153,11 +158,15 @@ func (t *tx) saveGap(ctx context.Context, g memory.Gap) error {
 	return err
 }
 
-// addQuestion keeps a question, unless its memory has one that waits.
+// addQuestion keeps a question, unless its memory has one that waits, or had this one.
 func (t *tx) addQuestion(ctx context.Context, q memory.Question) (added bool, err error) {
-	args := memoryArgs(Owner{q.Tenant, q.User}, q.Memory)
+	o := Owner{q.Tenant, q.User}
+	args := memoryArgs(o, q.Memory)
 	var there string
 	if found, err := row(ctx, t.on, openOf, args, &there); err != nil || found {
+		return false, err
+	}
+	if same, err := documents[memory.Question](ctx, t.on, questionOf, append(ownerArgs(o), q.ID)...); err != nil || len(same) > 0 {
 		return false, err
 	}
 	detail, err := json.Marshal(q)

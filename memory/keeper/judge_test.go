@@ -93,6 +93,24 @@ func TestOneGapOfAMemoryAndASession(t *testing.T) {
 	})
 }
 
+func TestAMemoryHasOneQuestionThatWaits(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		id := k.testOnlyRemember(t, ann, said("x"))[0]
+		add := func(question string, answer memory.Resolution) (added bool) {
+			q := memory.Question{ID: question, Tenant: ann.Tenant, User: ann.User, Memory: id, Answer: answer}
+			must(t, k.change(t.Context(), func(ctx context.Context, t *tx) (err error) {
+				added, err = t.addQuestion(ctx, q)
+				return err
+			}))
+			return added
+		}
+		if !add("q1", memory.Kept) || !add("q2", "") || add("q3", "") || add("q1", "") {
+			t.Error("a memory has two questions that wait, or one of them twice")
+		}
+	})
+}
+
 func TestAQuestionIsAskedOnceWhoeverAsks(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		keepers := []*Keeper{r.open(), r.again().open()}

@@ -208,7 +208,7 @@ type tx struct {
 	lock  string
 	at    time.Time
 	no    int64 // the last number given; see next
-	embed bool  // new text needs a vector
+	embed *bool // whether new text needs a vector, once that was looked up
 	wrote bool  // a line of the outbox
 }
 
@@ -235,7 +235,7 @@ func (k *Keeper) change(ctx context.Context, run func(ctx context.Context, t *tx
 		if err != nil {
 			return err
 		}
-		t := &tx{on: on, lock: k.lock, at: k.now().UTC().Truncate(time.Microsecond), no: h.last, embed: k.embedder != nil}
+		t := &tx{on: on, lock: k.lock, at: k.now().UTC().Truncate(time.Microsecond), no: h.last}
 		if err := run(ctx, t); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -26,6 +27,7 @@ const (
 	nodeColumns = "SELECT tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, recalls, adopts, used_at, words, index_words, detail FROM memory_node"
 	makeNode    = "INSERT INTO memory_node (node_no, tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, " +
 		"recalls, adopts, used_at, words, index_words, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	makeClaim  = "INSERT INTO memory_claim (tenant_id, user_id, memory_id) VALUES (?, ?, ?)"
 	changeNode = "UPDATE memory_node SET status = ?, said_at = ?, detail = ?" + ofMemory
 )
 
@@ -105,6 +107,9 @@ func (t *tx) add(ctx context.Context, s stored) error {
 	if err == nil {
 		err = t.wantVector(ctx, o, n.ID)
 	}
+	if err == nil && n.Claim != nil {
+		_, err = exec(ctx, t.on, makeClaim, memoryArgs(o, n.ID)...)
+	}
 	for _, from := range n.Source.Derived {
 		if err == nil {
 			err = t.link(ctx, o, from, roleDerived, string(n.ID))
@@ -178,6 +183,9 @@ const (
 const addLife = "INSERT INTO memory_life (tenant_id, user_id, memory_id, life_no, happened_at, event, cause) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 func (t *tx) lived(ctx context.Context, o Owner, id memory.ID, event, cause string) error {
+	if len(cause) > host.MaxIDBytes || !utf8.ValidString(cause) {
+		return badValue("the cause of a change has %d bytes; give at most %d of UTF-8", len(cause), host.MaxIDBytes)
+	}
 	_, err := exec(ctx, t.on, addLife, append(memoryArgs(o, id), t.next(), t.at.UnixMicro(), event, cause)...)
 	return err
 }

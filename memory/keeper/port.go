@@ -33,9 +33,11 @@ func (k *Keeper) Export(ctx context.Context, o Owner, w io.Writer, mask func(tex
 		page, err := k.List(ctx, o, Page{After: after})
 		for _, one := range page {
 			if err == nil {
-				err, n = lines.Encode(masked(one, mask)), n+1
+				err = lines.Encode(masked(one, mask))
 			}
-			after = one.ID
+			if err == nil {
+				n, after = n+1, one.ID
+			}
 		}
 		if err != nil || len(page) < MaxPage {
 			return n, fail(op, err)

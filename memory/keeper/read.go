@@ -58,6 +58,7 @@ type Page struct {
 	Layers   []memory.Layer
 	Statuses []memory.Status
 	Entity   string
+	Scene    string  // of this scene, or of none
 	AsOf     *Moment // only what held then; nil for all
 }
 
@@ -93,7 +94,7 @@ const nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_i
 
 func (p Page) wants(s stored, now time.Time) bool {
 	return among(p.Kinds, s.Kind) && among(p.Layers, s.Layer) && among(p.Statuses, s.Status) &&
-		(p.Entity == "" || p.Entity == s.Entity) && (p.AsOf == nil || s.holds(p.AsOf.orNow(now)))
+		(p.Entity == "" || p.Entity == s.Entity) && (p.Scene == "" || s.Scene == "" || p.Scene == s.Scene) && (p.AsOf == nil || s.holds(p.AsOf.orNow(now)))
 }
 
 func among[T comparable](wanted []T, one T) bool {

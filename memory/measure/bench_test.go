@@ -25,7 +25,7 @@ func BenchmarkAllUsersSearch(b *testing.B) { benchmarkSearch(b, true) }
 
 func benchmarkSearch(b *testing.B, all bool) {
 	m, store := newMaker(Usual(), 1), index.New()
-	if _, err := m.fill(b.Context(), store); err != nil {
+	if _, _, err := m.fill(b.Context(), store); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/host"
@@ -45,10 +46,9 @@ type Scaled struct {
 func Scale(ctx context.Context, open func() memory.Store, size Size, seed uint64) (Scaled, error) {
 	made := newMaker(size, seed)
 	before := heap()
-	began := time.Now()
 	store := open()
-	terms, err := made.fill(ctx, store)
-	result := Scaled{Size: size, Rebuild: time.Since(began), Terms: float64(terms) / float64(size.Memories)}
+	terms, took, err := made.fill(ctx, store)
+	result := Scaled{Size: size, Rebuild: took, Terms: float64(terms) / float64(size.Memories)}
 	if err != nil {
 		return result, err
 	}
@@ -116,25 +116,53 @@ func newMaker(size Size, seed uint64) *maker {
 	return &maker{size: size, random: random, zipf: rand.NewZipf(random, 1.1, 4, vocabulary-1)}
 }
 
-func (m *maker) fill(ctx context.Context, store memory.Store) (terms int, err error) {
-	const batch = 1_000
-	entries := make([]memory.Entry, 0, batch)
+// fill puts all memories, and tells how many terms they have and how long it took to
+// cut them and to put them; to make the texts is not counted.
+func (m *maker) fill(ctx context.Context, store memory.Store) (terms int, took time.Duration, err error) {
+	const batch = 16_384 // as a rebuild from the truth does
 	for m.next < m.size.Memories {
-		entries = entries[:0]
-		for len(entries) < batch && m.next < m.size.Memories {
-			e := m.entry()
-			terms += len(e.Sparse)
-			entries = append(entries, e)
+		drafts := make([]draft, 0, batch)
+		for len(drafts) < batch && m.next < m.size.Memories {
+			drafts = append(drafts, m.draft())
 		}
+		began := time.Now()
+		entries := finished(drafts)
 		if err := store.Put(ctx, entries); err != nil {
-			return terms, err
+			return terms, took, err
+		}
+		took += time.Since(began)
+		for _, e := range entries {
+			terms += len(e.Sparse)
 		}
 	}
-	return terms, nil
+	return terms, took, nil
 }
 
-// entry makes the next memory: the users take turns, and a session has 20 of them.
-func (m *maker) entry() memory.Entry {
+// A draft is an entry without its terms.
+type draft struct {
+	memory.Entry
+	text string
+}
+
+// finished gives drafts their terms, on all cores.
+func finished(drafts []draft) []memory.Entry {
+	entries := make([]memory.Entry, len(drafts))
+	workers := runtime.GOMAXPROCS(0)
+	var done sync.WaitGroup
+	for w := range workers {
+		done.Go(func() {
+			for i := w; i < len(drafts); i += workers {
+				entries[i] = drafts[i].Entry
+				entries[i].Sparse = tokens.Document(drafts[i].text)
+			}
+		})
+	}
+	done.Wait()
+	return entries
+}
+
+// draft makes the next memory: the users take turns, and a session has 20 of them.
+func (m *maker) draft() draft {
 	const perSession = 20
 	number := m.next % m.size.Users
 	turn := m.next / m.size.Users
@@ -143,12 +171,12 @@ func (m *maker) entry() memory.Entry {
 	at := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(m.next) * time.Minute)
 	chinese := number%2 == 1
 	text := memory.TurnText(m.words(chinese, turnWords), string(user), at, m.words(chinese, turnWords))
-	return memory.Entry{
+	return draft{text: text, Entry: memory.Entry{
 		ID:     memory.ID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", m.random.Uint32(), number, m.next)),
 		Tenant: tenant, User: user, Session: host.SessionID(fmt.Sprintf("session-%d-%d", number, turn/perSession)),
 		Entity: fmt.Sprint("sku", m.random.IntN(500)), Platform: "taobao", Kind: memory.Preference, Layer: memory.Declared,
-		Status: memory.Active, Order: int64(turn%perSession + 1), At: at, Sparse: tokens.Document(text),
-	}
+		Status: memory.Active, Order: int64(turn%perSession + 1), At: at,
+	}}
 }
 
 func userOf(number int) host.UserID { return host.UserID(fmt.Sprint("user-", number)) }
@@ -199,9 +227,12 @@ func (m *maker) askAs(ctx context.Context, store memory.Store, filter memory.Fil
 	return memory.Rank(question, found, nil, memory.Measured()), nil
 }
 
+// put makes a memory of any user, and puts it.
 func (m *maker) put(ctx context.Context, store memory.Store) error {
 	m.next += m.random.IntN(m.size.Users)
-	return store.Put(ctx, []memory.Entry{m.entry()})
+	d := m.draft()
+	d.Sparse = tokens.Document(d.text)
+	return store.Put(ctx, []memory.Entry{d.Entry})
 }
 
 // countForeign asks as users of the tenant, and as the same users of other tenants.

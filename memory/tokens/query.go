@@ -3,6 +3,7 @@ package tokens
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Query gives the terms of a question, each with how much it tells: from 0 for
@@ -10,13 +11,17 @@ import (
 // it adds the words with which people date what they tell. The question is read to
 // 4 KiB.
 func Query(text string) Vector {
-	ids := termIDs(head(text, longestQuestion))
-	asked := slices.Clone(ids)
-	if asksWhen(ids) {
+	text = head(text, longestQuestion)
+	asked := termIDs(text)
+	leading := leadingLetters(text)
+	ids := slices.Concat(asked, leading)
+	if asksWhen(asked) {
 		ids = append(ids, moments...)
 	}
 	return collect(ids, func(id uint32, _ int) float32 {
 		switch {
+		case !slices.Contains(asked, id) && slices.Contains(leading, id):
+			return leadingShare
 		case !slices.Contains(asked, id):
 			return momentShare
 		case slices.Contains(functionWords, id):
@@ -26,6 +31,23 @@ func Query(text string) Vector {
 		}
 		return 1
 	})
+}
+
+// leadingLetters gives the first letter of each run that has no spaces as a term:
+// a name of one letter stands alone in what tells of it, and in a question at the
+// start, with the rest of the sentence at its heels.
+func leadingLetters(text string) (ids []uint32) {
+	within := false
+	for _, r := range text {
+		r = fold(r)
+		if pairs := classOf(r) == inPairs; pairs != within {
+			within = pairs
+			if pairs {
+				ids = append(ids, termID(utf8.AppendRune(nil, r)))
+			}
+		}
+	}
+	return ids
 }
 
 // asksWhen reports whether a question is one of when. English says so at the start:

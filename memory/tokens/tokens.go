@@ -27,6 +27,7 @@ const (
 	functionShare   = 0.33 // of a word such as "the": not 0, since it may be a name
 	questionShare   = 0.1  // of a word such as 什么, which is rare in what answers it
 	momentShare     = 0.25 // of a word such as "yesterday", to a question of when
+	leadingShare    = 0.25 // of a letter that may be a name, or else says nothing
 	longestQuestion = 4 << 10
 )
 

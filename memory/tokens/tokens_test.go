@@ -118,6 +118,9 @@ func TestAQueryWeighs(t *testing.T) {
 		{"Did it open when we left?", "yesterday", 0},
 		{"什么时候开播？", "昨天", momentShare},
 		{"开播", "昨天", 0},
+		{"蓍的别名", "蓍", leadingShare},
+		{"蓍，草名", "蓍", 1},
+		{"蓍的别名", "的", 0},
 	} {
 		var stemmed []byte
 		for term := range terms(tt.term) {

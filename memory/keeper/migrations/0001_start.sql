@@ -73,6 +73,14 @@ CREATE TABLE IF NOT EXISTS memory_link (
   PRIMARY KEY (tenant_id, user_id, memory_id, link_role, other_id)
 ) {clustered};
 
+-- Memories that have a claim: what reconciliation reads.
+CREATE TABLE IF NOT EXISTS memory_claim (
+  tenant_id {id} NOT NULL,
+  user_id {id} NOT NULL,
+  memory_id {id} NOT NULL,
+  PRIMARY KEY (tenant_id, user_id, memory_id)
+) {clustered};
+
 CREATE TABLE IF NOT EXISTS memory_vector (
   tenant_id {id} NOT NULL,
   user_id {id} NOT NULL,
@@ -155,7 +163,7 @@ CREATE TABLE IF NOT EXISTS memory_trust (
   tenant_id {id} NOT NULL,
   user_id {id} NOT NULL,
   domain {id} NOT NULL,
-  score DOUBLE PRECISION NOT NULL,
+  score DOUBLE NOT NULL,
   moved_at BIGINT NOT NULL,
   PRIMARY KEY (tenant_id, user_id, domain)
 ) {clustered};

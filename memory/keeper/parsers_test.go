@@ -1,0 +1,128 @@
+//go:build !race
+
+package keeper
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver"
+	"vitess.io/vitess/go/vt/sqlparser"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+)
+
+// A recorder notes what a database is told.
+type recorder struct {
+	mu   sync.Mutex
+	told map[string]bool // guarded by mu
+}
+
+func (r *recorder) note(query string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told[query] = true
+}
+
+type recorded struct {
+	host.Statements
+	by *recorder
+}
+
+func (s recorded) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	s.by.note(query)
+	return s.Statements.ExecContext(ctx, query, args...)
+}
+
+func (s recorded) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	s.by.note(query)
+	return s.Statements.QueryContext(ctx, query, args...)
+}
+
+func (r *recorder) around(db host.Database) host.Database {
+	write := db.Write
+	db.Reads = recorded{db.Reads, r}
+	db.Write = func(ctx context.Context, run func(ctx context.Context, on host.Statements) error) error {
+		return write(ctx, func(ctx context.Context, on host.Statements) error { return run(ctx, recorded{on, r}) })
+	}
+	return db
+}
+
+// TestEveryStatementIsOneOfTiDBAndVitess has a keeper do what it can do, and gives
+// what it said to the parsers of the databases that no test runs on.
+func TestEveryStatementIsOneOfTiDBAndVitess(t *testing.T) {
+	said := &recorder{told: map[string]bool{}}
+	r := newRig(t, mariadb.Database(t))
+	r.db = said.around(r.db)
+	exercise(t, r)
+	if len(said.told) < 80 {
+		t.Errorf("only %d statements were said: the test sees little", len(said.told))
+	}
+	vitess, err := sqlparser.New(sqlparser.Options{MySQLServerVersion: "8.0.30"})
+	must(t, err)
+	for _, statement := range slices.Sorted(maps.Keys(said.told)) {
+		if _, _, err := parser.New().Parse(statement, "", ""); err != nil {
+			t.Errorf("TiDB: %v\n%s", err, statement)
+		}
+		if _, err := vitess.ParseStrictDDL(statement); err != nil {
+			t.Errorf("Vitess: %v\n%s", err, statement)
+		}
+	}
+}
+
+func exercise(t *testing.T, r rig) {
+	t.Helper()
+	k := r.open(func(c *Config) { c.Embedder, c.Shared = &fakeEmbedder{}, true })
+	id := contradict(t, k, ann)
+	derived := memory.Node{Text: "made of it", Layer: memory.Behaviour, Kind: memory.Habit, Entity: "e", Source: memory.Source{Session: "s", Input: "i", Derived: []memory.ID{id}}}
+	k.testOnlyRemember(t, ann, derived, derived)
+	waitForVectors(t, k, 5)
+	recall(t, k, Query{Filter: of(ann), Text: "minutes"})
+	must(t, k.keepCounts(t.Context()))
+	must(t, k.Adopt(t.Context(), ann, []memory.ID{id}))
+	must(t, k.Pin(t.Context(), ann, id, true))
+	decide(t, k, ann, "words", []memory.ID{id})
+	_, err := k.ReplayTrust(t.Context(), ann)
+	must(t, err)
+	_, err = k.Trusts(t.Context(), ann)
+	must(t, err)
+	q, _, ok, err := k.Ask(t.Context(), memory.Point{Tenant: ann.Tenant, User: ann.User, Domain: "pacing"})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	_, err = k.Answer(t.Context(), ann, q.ID, memory.DefaultReconcile(), memory.Answer{Resolution: memory.Updated, Text: "open with 30 minutes"})
+	must(t, err)
+	_, err = k.Why(t.Context(), ann, id, memory.DefaultForget(), "en")
+	must(t, err)
+	_, err = k.Tidy(t.Context(), ann, memory.DefaultForget(), "en")
+	must(t, err)
+	_, err = k.Owners(t.Context(), Owner{})
+	must(t, err)
+	var file strings.Builder
+	_, err = k.Export(t.Context(), ann, &file, nil)
+	must(t, err)
+	_, err = k.Import(t.Context(), Owner{"shop", "bob"}, strings.NewReader(file.String()))
+	must(t, err)
+	must(t, k.oneMoreTry(t.Context()))
+	must(t, k.Trim(t.Context(), 0))
+	_, err = k.Forget(t.Context(), ann, Wish{Entity: "e"})
+	must(t, err)
+	_, err = k.Forget(t.Context(), ann, Wish{IDs: []memory.ID{id}})
+	must(t, err)
+	_, err = k.Forget(t.Context(), ann, Wish{All: true})
+	must(t, err)
+	_, err = k.Archive(t.Context(), Owner{"shop", "bob"}, k.testOnlyRemember(t, Owner{"shop", "bob"}, said("old")), "age")
+	must(t, err)
+	_, err = k.Purge(t.Context(), Owner{"shop", "bob"}, 0)
+	must(t, err)
+	_, err = k.Receipts(t.Context(), ann, "")
+	must(t, err)
+	must(t, k.Close())
+}
