@@ -10,6 +10,7 @@
 //   - memory/embed has the models that give vectors, each an [Embedder].
 //   - memory/documents cuts texts into memories that lead back to where they are from.
 //   - memory/keeper keeps the truth in the host's database, and the index after it.
+//   - memory/measure has the benchmark of recall, and the figures that it must reach.
 //   - memory/memorytest is the contract that every Store is held to.
 //
 // The rules here are functions of values, with the time as an argument: the same

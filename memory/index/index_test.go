@@ -282,6 +282,7 @@ func TestTheIndexRefuses(t *testing.T) {
 	_, noLimit := x.Sparse(ctx, memory.Filter{Tenant: "t"}, nil, 0)
 	_, tooMany := x.Dense(ctx, memory.Filter{Tenant: "t"}, []float32{1, 0}, maxLimit+1)
 	_, otherLength := x.Dense(ctx, memory.Filter{Tenant: "t"}, []float32{1}, 1)
+	_, unordered := x.Sparse(ctx, memory.Filter{Tenant: "t"}, tokens.Vector{{ID: 2, Weight: 1}, {ID: 1, Weight: 1}}, 1)
 	_, endless := x.Sparse(ctx, memory.Filter{Tenant: "t"}, make(tokens.Vector, maxTerms+1), 1)
 	for name, err := range map[string]error{
 		"an entry without an id":      with(func(e *memory.Entry) { e.ID = "" }),
@@ -290,6 +291,11 @@ func TestTheIndexRefuses(t *testing.T) {
 		"a vector of another length":  with(func(e *memory.Entry) { e.Dense = []float32{1} }),
 		"an entry without an end":     with(func(e *memory.Entry) { e.Sparse = make(tokens.Vector, maxTerms+1) }),
 		"a question without an end":   endless,
+		"a question in disorder":      unordered,
+		"a weight of zero":            with(func(e *memory.Entry) { e.Sparse = tokens.Vector{{ID: 1}} }),
+		"a vector of no number":       with(func(e *memory.Entry) { e.Dense = []float32{1, float32(math.NaN())} }),
+		"a delete of no tenant":       x.Delete(ctx, "", []memory.ID{"m"}),
+		"a version of none":           x.Reset(ctx, ""),
 		"a name without an end":       with(func(e *memory.Entry) { e.Entity = string(make([]byte, maxName+1)) }),
 		"a search of no tenant":       noTenant,
 		"a search of nothing":         noLimit,
@@ -318,10 +324,10 @@ func TestResetEmptiesAndNamesTheVersion(t *testing.T) {
 // TestNoSearchFindsAForeignMemory asks as many users of several tenants, while
 // memories come and go. Each memory carries whose it is in its id.
 func TestNoSearchFindsAForeignMemory(t *testing.T) {
-	const askers, questions, writes = 4, 25_000, 10_000
+	const askers, questions, writes = 4, 25_000, 5_000
 	ctx, x := t.Context(), New()
 	m := seeded(1)
-	for range 2000 {
+	for range 500 {
 		must(t, x.Put(ctx, []memory.Entry{m.owned()}))
 	}
 	var all sync.WaitGroup
@@ -344,7 +350,7 @@ func TestNoSearchFindsAForeignMemory(t *testing.T) {
 
 func (m maker) owned() memory.Entry {
 	e := m.entry()
-	e.ID = memory.ID(fmt.Sprintf("%s/%s/%s", e.Tenant, e.User, e.ID))
+	e.ID = memory.ID(fmt.Sprintf("%s/%s/%d", e.Tenant, e.User, m.IntN(40)))
 	return e
 }
 
@@ -422,6 +428,21 @@ func TestAUserHasMoreMemoriesThanASegment(t *testing.T) {
 	for _, s := range x.tenants["t"].users["u"].segments {
 		if len(s.docs) > maxSegment {
 			t.Errorf("a segment of %d", len(s.docs))
+		}
+	}
+}
+
+func TestAClosedIndexSaysSo(t *testing.T) {
+	ctx, x := t.Context(), New()
+	must(t, x.Close())
+	_, sparse := x.Sparse(ctx, memory.Filter{Tenant: "t"}, nil, 1)
+	_, dense := x.Dense(ctx, memory.Filter{Tenant: "t"}, nil, 1)
+	_, state := x.State(ctx)
+	for name, err := range map[string]error{
+		"Put": x.Put(ctx, nil), "Delete": x.Delete(ctx, "t", nil), "Reset": x.Reset(ctx, "1"), "Sparse": sparse, "Dense": dense, "State": state,
+	} {
+		if err == nil {
+			t.Errorf("%s of a closed index is well", name)
 		}
 	}
 }

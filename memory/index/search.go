@@ -15,18 +15,18 @@ import (
 // Sparse gives the limit best by BM25 over the terms of the query, best first. An
 // entry without a term of the query is not found. Limit is from 1 to 10,000.
 func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.Vector, limit int) ([]memory.Found, error) {
-	if problem := checkSearch(filter, len(query), limit); problem != nil {
-		return nil, host.Fail("index.Sparse", problem, nil)
+	v, err := x.begin(ctx, "index.Sparse", filter, limit, query, func() *abi.Problem { return checkTerms(query) })
+	if err != nil {
+		return nil, err
 	}
-	v := x.look(filter, query)
 	var scores []float64
 	return v.search(ctx, "index.Sparse", filter, limit, func(s *segment, offer func(number int, score float64)) {
 		scores = append(scores[:0], make([]float64, len(s.docs))...)
-		for i, term := range query {
+		for _, term := range v.terms {
 			var at posting
-			for l := s.postings.find(term.ID); len(l) > 0; {
+			for l := s.postings.find(term.id); len(l) > 0; {
 				at, l = l.next(at.doc)
-				scores[at.doc] += v.weights[i] * float64(s.weights[int(s.docs[at.doc].weights)+at.level])
+				scores[at.doc] += term.weight * float64(s.weights[int(s.docs[at.doc].weights)+at.level])
 			}
 		}
 		for number, score := range scores {
@@ -40,17 +40,15 @@ func (x *Index) Sparse(ctx context.Context, filter memory.Filter, query tokens.V
 // Dense gives the limit nearest by cosine, in the same order. An entry without a
 // vector is not found. It compares with every vector that the filter lets it.
 func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32, limit int) ([]memory.Found, error) {
-	problem := checkSearch(filter, 0, limit)
-	x.mu.RLock()
-	length := x.length
-	x.mu.RUnlock()
-	if problem == nil && length != 0 && len(query) != length {
-		problem = abi.NewProblem(abi.SystemFailure, "the vector of the question has %d numbers, those of this index have %d; rebuild the index", len(query), length)
+	v, err := x.begin(ctx, "index.Dense", filter, limit, nil, func() *abi.Problem {
+		if x.length == 0 { // no vector is here to compare with
+			return nil
+		}
+		return checkVector(query, x.length)
+	})
+	if err != nil {
+		return nil, err
 	}
-	if problem != nil {
-		return nil, host.Fail("index.Dense", problem, nil)
-	}
-	v := x.look(filter, nil)
 	return v.search(ctx, "index.Dense", filter, limit, func(s *segment, offer func(number int, score float64)) {
 		for number, vector := range s.dense {
 			if vector != nil {
@@ -60,18 +58,21 @@ func (x *Index) Dense(ctx context.Context, filter memory.Filter, query []float32
 	})
 }
 
-// checkSearch refuses a search of no tenant: it would be one of all.
-func checkSearch(filter memory.Filter, terms, limit int) *abi.Problem {
-	if filter.Tenant == "" {
-		return abi.NewProblem(abi.SystemFailure, "a search of memories names its tenant")
+// begin checks a search, and its question while mu is held, and takes what it reads.
+func (x *Index) begin(ctx context.Context, op string, filter memory.Filter, limit int, query tokens.Vector, check func() *abi.Problem) (view, error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if err := x.ready(ctx, op); err != nil {
+		return view{}, err
 	}
-	if terms > maxTerms {
-		return abi.NewProblem(abi.InputLimit, "a question to the memories has at most %d terms, not %d", maxTerms, terms)
+	problem := checkSearch(filter, limit)
+	if problem == nil {
+		problem = check()
 	}
-	if limit < 1 || limit > maxLimit {
-		return abi.NewProblem(abi.BadArguments, "a search gives 1 to %d memories, not %d", maxLimit, limit)
+	if problem != nil {
+		return view{}, host.Fail(op, problem, nil)
 	}
-	return nil
+	return x.look(filter, query), nil
 }
 
 // dot is the cosine of normalised vectors. Four sums let the processor work ahead.

@@ -54,11 +54,11 @@ func build(entries []memory.Entry) *segment {
 			s.dense[number] = slices.Clone(e.Dense)
 		}
 	}
-	s.names = slices.Clip(names.list)
+	s.names = slices.Clone(names.list)
 	for i, name := range s.names {
 		s.names[i] = strings.Clone(name) // else it would keep what it was cut from
 	}
-	s.weights = slices.Clip(s.weights)
+	s.weights = slices.Clone(s.weights) // the room that appending left is not kept
 	s.postings = collected(all)
 	return s
 }
@@ -192,7 +192,7 @@ func (s *segment) takeDocs(a, b *segment) {
 	for i, name := range b.names {
 		numbers[i] = names.number(name)
 	}
-	s.names = slices.Clip(names.list)
+	s.names = slices.Clone(names.list) // the room for what both had is not kept
 	s.docs = make([]doc, 0, len(a.docs)+len(b.docs))
 	s.docs = append(s.docs, a.docs...)
 	for _, d := range b.docs {

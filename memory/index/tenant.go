@@ -2,6 +2,7 @@ package index
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -26,8 +27,8 @@ type user struct {
 }
 
 // A segment that has fewer entries than this, or than growth times those of the
-// one behind it, is merged with it: most users then have one segment, and a large
-// one is seldom rewritten.
+// one behind it, is merged with it. Most users then have two segments: more would
+// slow the search of all users, fewer each write. A large one is seldom rewritten.
 const (
 	smallSegment = 16
 	growth       = 4
@@ -37,8 +38,8 @@ const (
 func (t *tenant) put(owner host.UserID, entries []memory.Entry) {
 	u, ok := t.users[owner]
 	if !ok {
-		u = &user{id: owner}
-		t.users[owner] = u
+		u = &user{id: host.UserID(strings.Clone(string(owner)))}
+		t.users[u.id] = u
 	}
 	segments := slices.Clone(u.segments)
 	for part := range slices.Chunk(entries, maxSegment) {

@@ -11,7 +11,7 @@
 //     and where it has one letter, that one.
 //  3. Each term is hashed to 32 bits and counted. [Document] weighs the counts as
 //     BM25 does, but for the rarity of the term, which only an index knows.
-//     [Query] counts each term once.
+//     [Query] weighs each term by how much it tells.
 //  4. An index multiplies the weights of a query and of a document, and the rarity
 //     of the term among its documents, and adds up.
 package tokens
