@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -79,7 +77,7 @@ func (f *forgetting) run(ctx context.Context, h *hall) (err error) {
 	if err != nil {
 		return err
 	}
-	if sure, err := f.ask(gone); err != nil || !sure {
+	if sure, err := f.ask(ctx, gone); err != nil || !sure {
 		return err
 	}
 	return f.forget(ctx, h, k, gone)
@@ -105,7 +103,7 @@ func (f *forgetting) find(ctx context.Context, k *minding) (gone []memory.Node, 
 }
 
 // ask shows what goes, and wants a yes.
-func (f *forgetting) ask(gone []memory.Node) (sure bool, err error) {
+func (f *forgetting) ask(ctx context.Context, gone []memory.Node) (sure bool, err error) {
 	say := speakIn(f.locale)
 	if !f.json {
 		w := f.table("ID\tLAYER\tKIND\tABOUT\tTIME\tTRUST\tSTATUS\tTEXT", "编号\t层\t类别\t对象\t时间\t可信度\t状态\t内容")
@@ -124,9 +122,13 @@ func (f *forgetting) ask(gone []memory.Node) (sure bool, err error) {
 	}
 	fmt.Fprint(f.stderr, say.pick("%d memories of %s, with what was made of them and the audit payloads that carry them%s. This cannot be taken back. Type yes: ",
 		"将彻底删除 %[2]s 的 %[1]d 条记忆、由其得出的内容以及含有它们的审计内容%[3]s，无法恢复。请输入 yes 确认：", len(gone), f.owner.User, f.alsoSessions(say)))
-	answer, err := bufio.NewReader(io.LimitReader(f.stdin, 16)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+	nothing, answer := func() {}, ""
+	for line, err := range lines(ctx, f.stdin, nothing, nothing) { // which an interruption ends
+		if err != nil {
+			return false, err
+		}
+		answer = line
+		break
 	}
 	if strings.TrimSpace(answer) != "yes" {
 		fmt.Fprintln(f.stderr, say.pick("nothing was forgotten", "未删除任何内容"))

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -70,6 +71,21 @@ memory:
 	}
 	if !r.decides() || (remembered)(nil).decides() {
 		t.Error("whether anybody decides is told wrongly")
+	}
+}
+
+func TestTheShopsPolicyRemembers(t *testing.T) {
+	text, err := os.ReadFile("../../skills/shop/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := manifest.ParsePolicy("policy.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := readRemembered(policy)
+	if s := r.of("anybody"); err != nil || len(s.Points) != 2 || len(s.Facts) != 1 || len(s.Seen) != 1 {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 
@@ -139,7 +155,7 @@ memory: [{seen: [{tool: shop.coupons.issue_coupon, topic: coupon, number: amount
 			t.Errorf("%s: %v", j.Name, err)
 		}
 	}
-	if want := []string{"memory.observe", "memory.tidy", "memory.trim"}; !slices.Equal(names, want) {
+	if want := []string{"memory.observe", "memory.tidy", "memory.purge", "memory.trim"}; !slices.Equal(names, want) {
 		t.Errorf("jobs %v, want %v", names, want)
 	}
 	if _, err := jobs.New(h.store, slog.New(slog.DiscardHandler), list...); err != nil {
@@ -220,5 +236,38 @@ func TestAnUnreachableIndexIsAnErrorAndNoIndex(t *testing.T) {
 	store, _, err := m.open(t.Context(), nil)
 	if _, ok := store.(*index.Index); !ok || err != nil {
 		t.Errorf("%T, %v", store, err)
+	}
+}
+
+// A trigger does something once a text is written to it.
+type trigger struct {
+	on string
+	do func()
+}
+
+func (t trigger) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), t.on) {
+		t.do()
+	}
+	return len(p), nil
+}
+
+func TestAnInterruptionEndsTheQuestionAndForgetsNothing(t *testing.T) {
+	home := t.TempDir()
+	env := func(name string) string { return map[string]string{"SLUICE_HOME": home}[name] }
+	file := filepath.Join(home, "mia.jsonl")
+	if err := os.WriteFile(file, []byte(`{"text":"tea at five","layer":1,"kind":"preference","trust":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, env, "memory", "import", file)
+	silent, _ := io.Pipe() // somebody who says nothing
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	p := &program{env: env, stdin: silent, stdout: io.Discard, stderr: trigger{"Type yes", interrupt}}
+	if code := p.run(ctx, []string{"memory", "forget", "--all"}); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if list := run(t, env, "memory", "list"); !strings.Contains(list, "tea at five") {
+		t.Errorf("it was forgotten: %s", list)
 	}
 }

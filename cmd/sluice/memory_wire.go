@@ -217,10 +217,12 @@ func (r remembered) decides() bool {
 	return false
 }
 
-// How often memory is worked at. Habits are of lives, which last for hours.
+// How often memory is worked at, and how long what was archived comes back. Habits
+// are of lives, which last for hours; a season comes back within a year.
 const (
 	observeEvery = time.Hour
 	tidyEvery    = 24 * time.Hour
+	archivedFor  = 365 * 24 * time.Hour
 )
 
 // memoryJobs gives the periodic work of memory; none where it is off.
@@ -237,7 +239,24 @@ func (h *hall) memoryJobs(log *slog.Logger) []jobs.Job {
 			}
 			return err
 		}},
+		{Name: "memory.purge", Every: tidyEvery, Limit: jobs.MaxLimit, Do: h.purgeArchived},
 		{Name: "memory.trim", Every: tidyEvery, Do: func(ctx context.Context) error { return h.minding.Trim(ctx, keeper.OutboxAge) }},
+	}
+}
+
+// purgeArchived removes for good what nobody restored for long.
+func (h *hall) purgeArchived(ctx context.Context) error {
+	for after := (keeper.Owner{}); ; {
+		owners, err := h.minding.Owners(ctx, after)
+		if err != nil || len(owners) == 0 {
+			return err
+		}
+		for _, o := range owners {
+			if _, err := h.minding.Purge(ctx, o, archivedFor); err != nil {
+				return err
+			}
+			after = o
+		}
 	}
 }
 
