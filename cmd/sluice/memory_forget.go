@@ -130,6 +130,9 @@ func (f *forgetting) ask(ctx context.Context, gone []memory.Node) (sure bool, er
 		answer = line
 		break
 	}
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
 	if strings.TrimSpace(answer) != "yes" {
 		fmt.Fprintln(f.stderr, say.pick("nothing was forgotten", "未删除任何内容"))
 		return false, errRefused
