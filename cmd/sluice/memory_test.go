@@ -20,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/index"
 	"github.com/sluicehq/sluice/memory/keeper"
+	"github.com/sluicehq/sluice/memory/memorytest"
 )
 
 // aHall is a hall of a home of its own with a policy, which remembers.
@@ -269,5 +270,36 @@ func TestAnInterruptionEndsTheQuestionAndForgetsNothing(t *testing.T) {
 	}
 	if list := run(t, env, "memory", "list"); !strings.Contains(list, "tea at five") {
 		t.Errorf("it was forgotten: %s", list)
+	}
+}
+
+// TestCommandsShareAnIndexOfAServer: what one command kept another one's search finds,
+// and a request to forget waits until the server has none of it.
+func TestCommandsShareAnIndexOfAServer(t *testing.T) {
+	server := memorytest.StartQdrant(t, memorytest.QdrantOptions{})
+	home := t.TempDir()
+	env := func(name string) string {
+		return map[string]string{"SLUICE_HOME": home, "SLUICE_MEMORY_INDEX": "qdrant://" + server.Address()}[name]
+	}
+	file := filepath.Join(home, "mia.jsonl")
+	if err := os.WriteFile(file, []byte(`{"text":"tea at five","layer":1,"kind":"preference","trust":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, env, "memory", "import", file)
+	if found := run(t, env, "memory", "search", "tea"); !strings.Contains(found, "tea at five") {
+		t.Errorf("found %s", found)
+	}
+	if told := run(t, env, "memory", "rebuild", "--json"); !strings.Contains(told, `"memories":1`) {
+		t.Errorf("rebuilt %s", told)
+	}
+	run(t, env, "memory", "forget", "--all", "--yes")
+	m := memoryFlags{mode: "on", index: "qdrant://" + server.Address(), embedder: "none"}
+	store, _, err := m.open(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if state, err := store.State(t.Context()); err != nil || state.Version == "" || state.Entries != 0 {
+		t.Errorf("the server has %+v, %v", state, err)
 	}
 }
