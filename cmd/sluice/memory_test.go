@@ -70,8 +70,11 @@ memory:
 	if s := r.of("other"); len(s.Facts) != 1 || len(s.Points) != 0 || len(s.Seen) != 0 {
 		t.Errorf("another one has %+v", s)
 	}
-	if !r.decides() || (remembered)(nil).decides() {
-		t.Error("whether anybody decides is told wrongly")
+	if tenants, decide := r.deciders(); !decide || !slices.Equal(tenants, []host.TenantID{"acme"}) {
+		t.Errorf("who decides: %v, %v", tenants, decide)
+	}
+	if _, decide := (remembered)(nil).deciders(); decide {
+		t.Error("nobody decides where no policy says so")
 	}
 }
 
@@ -110,7 +113,8 @@ func TestMoreThanATenantMayHaveIsRefusedAtTheStart(t *testing.T) {
 }
 
 func TestMemoryStandsBeforeThePolicysModulesAndSurvivesAnotherPolicy(t *testing.T) {
-	p, h := aHall(t, "")
+	const points = "policy: 1\nmemory: [{tenants: [acme], points: [{name: price, domain: pricing, words: [price]}]}]\n"
+	p, h := aHall(t, points)
 	h.rules = []host.Hook{{Name: "acme.rules"}}
 	if err := h.join(); err != nil {
 		t.Fatal(err)
@@ -120,13 +124,20 @@ func TestMemoryStandsBeforeThePolicysModulesAndSurvivesAnotherPolicy(t *testing.
 		t.Fatal(err)
 	}
 	defer quiet()
-	if h.dispatch.Recall == nil || h.dispatch.Remember == nil || !h.dispatch.Hooks.GuardsAnswers("any") {
+	if h.dispatch.Recall == nil || h.dispatch.Remember == nil || !h.dispatch.Hooks.GuardsAnswers("acme") {
 		t.Error("memory is not wired")
 	}
-	if err := h.enforce(t.Context(), nil); err != nil {
+	if h.dispatch.Hooks.GuardsAnswers("other") {
+		t.Error("a tenant that makes no decisions waits for its answers")
+	}
+	all, err := manifest.ParsePolicy("policy.yaml", []byte(strings.Replace(points, "tenants: [acme], ", "", 1)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !h.dispatch.Hooks.GuardsAnswers("any") {
+	if err := h.enforce(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if !h.dispatch.Hooks.GuardsAnswers("other") {
 		t.Error("another policy has put the guard of answers out")
 	}
 }

@@ -133,7 +133,7 @@ func (p *program) remember(ctx context.Context, h *hall) error {
 		return err
 	}
 	if p.memory.mode == "off" {
-		if h.remembers.decides() {
+		if _, decide := h.remembers.deciders(); decide {
 			return fmt.Errorf("%w: %s names decision points, whose answers memory holds to their form; leave out --memory off, or the points", errUsage, p.policy)
 		}
 		return nil
@@ -160,13 +160,29 @@ func (p *program) remember(ctx context.Context, h *hall) error {
 func (h *hall) join() error {
 	list := append([]host.Hook(nil), h.alerts...)
 	if h.recall != nil {
-		list = append(list, h.recall.Hooks()...)
+		list = append(list, h.memoryHooks()...)
 	}
 	hooks, err := host.NewHooks(append(list, h.rules...)...)
 	if err == nil {
 		h.dispatch.Hooks = hooks
 	}
 	return err
+}
+
+// memoryHooks gives the hooks of memory. A guard of answers is one for tenants that
+// make decisions alone: an answer that is judged is seen when it is whole, and no sooner.
+func (h *hall) memoryHooks() (list []host.Hook) {
+	tenants, decide := h.remembers.deciders()
+	for _, hook := range h.recall.Hooks() {
+		if hook.PostReasoning != nil {
+			if !decide {
+				continue
+			}
+			hook.Tenants = tenants
+		}
+		list = append(list, hook)
+	}
+	return list
 }
 
 // remembered is what a policy says of memory. Nil says nothing.
@@ -208,13 +224,21 @@ func (r remembered) of(tenant host.TenantID) (s recall.Settings) {
 	return s
 }
 
-func (r remembered) decides() bool {
+// deciders gives the tenants that have decision points, nil for all, and whether there
+// are any.
+func (r remembered) deciders() (tenants []host.TenantID, decide bool) {
 	for _, one := range r {
-		if len(one.settings.Points) > 0 {
-			return true
+		switch {
+		case len(one.settings.Points) == 0:
+		case one.about.Tenants == nil:
+			return nil, true
+		default:
+			for _, tenant := range one.about.Tenants {
+				tenants = append(tenants, host.TenantID(tenant))
+			}
 		}
 	}
-	return false
+	return tenants, len(tenants) > 0
 }
 
 // How often memory is worked at, and how long what was archived comes back. Habits
