@@ -19,8 +19,8 @@ build: deps
 	$(GO) build -o $(dir $(BIN)) ./cmd/sluice ./cmd/precheck
 
 # Builds the shop's skills, publishes them to a git registry, loads them from
-# there, runs a short conversation, and proves what was done. Needs no key and
-# no network beyond Go's module proxy on the first run.
+# there, runs a short conversation, proves what was done, and shows what is
+# remembered. Needs no key and no network beyond Go's module proxy on the first run.
 demo: build
 	$(BIN) --home .cache/demo demo
 

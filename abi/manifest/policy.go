@@ -22,7 +22,7 @@ var policySchema []byte
 var policyForm = sync.OnceValue(func() *validator { return compileForm("policy.schema.json", policySchema) })
 
 // A Policy is what an operator forbids and opens: the red lines, compiled, the
-// policy modules, the linters, and the ranges of addresses. It is immutable and
+// policy modules, the linters, the ranges of addresses, and what is remembered. It is immutable and
 // safe for concurrent use; a nil Policy has nothing of it.
 type Policy struct {
 	lines   []redLine
@@ -30,6 +30,7 @@ type Policy struct {
 	hooks   []PolicyHook
 	opened  []netip.Prefix
 	linters []Linter
+	memory  []PolicyMemory
 }
 
 // A Linter is a command of the operator that looks at files.
@@ -82,6 +83,7 @@ func ParsePolicy(name string, yaml []byte) (*Policy, error) {
 	p := l.policy()
 	l.policyHooks(p)
 	l.policyEgress(p)
+	l.policyMemory(p)
 	if len(l.errs) > 0 {
 		return nil, l.errs.settle(name)
 	}

@@ -205,6 +205,9 @@ func (a *approvals) answerHere(ctx context.Context, id string, d agent.Decision)
 	if err := a.loadAll(ctx, h); err != nil {
 		return err
 	}
+	if err := a.remember(ctx, h); err != nil {
+		return err
+	}
 	answer, err := a.agent(h, m).Continue(ctx, agent.Session{Ref: view.Session, Locale: a.locale}, view.ID, a.program.show)
 	if err != nil {
 		return err

@@ -329,9 +329,9 @@ func (a *auditor) proofs(ctx context.Context, q *audit.Sequencer, of, since stri
 
 // writeTo writes to a file of this user's own, or to standard output. A file that
 // is there keeps what it has until all is written, and then has mode 0600 too.
-func (a *auditor) writeTo(path string, write func(io.Writer) error) error {
+func (p *program) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" {
-		return write(a.stdout)
+		return write(p.stdout)
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // such as a pipe
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)

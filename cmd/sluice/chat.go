@@ -32,7 +32,7 @@ of, or that one, was not what you wanted; to have it undone, say so.
 Files of the session are read where a line names them as @path.
 What a person must confirm is shown after the answer; it is answered in another terminal with
 sluice approvals, and the chat goes on by itself.
-End it with Ctrl-D.`,
+End it with Ctrl-D: the session is then over for now, and what was done in it is remembered.`,
 		Example: `  sluice chat --registry ./registry.git
   echo "把 1001 改到 89 元" | sluice chat --registry ./registry.git --locale zh-CN
   SLUICE_MODEL_KEY=… sluice chat --registry ./registry.git --model openai --model-url https://api.example.com/v1 --model-name NAME`,
@@ -77,6 +77,9 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 	if err := p.loadAll(ctx, h); err != nil {
 		return err
 	}
+	if err := p.remember(ctx, h); err != nil {
+		return err
+	}
 	if seed != "" {
 		namespace, file, ok := strings.Cut(seed, "=")
 		if !ok {
@@ -95,7 +98,13 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 			return err
 		}
 	}
-	return p.talk(ctx, a, session)
+	if err := p.talk(ctx, a, session); err != nil {
+		return err
+	}
+	if _, err := a.EndSession(ctx, session.Ref); err != nil {
+		p.tell(err) // what was said is kept; what it tells of habits comes with the next end
+	}
+	return nil
 }
 
 // talk reads inputs line by line until the end or an interruption.

@@ -30,7 +30,7 @@ var demoSession = agent.Session{
 func (p *program) demoCommand() *cobra.Command {
 	var source string
 	c := &cobra.Command{
-		Use: "demo", Short: "Build the shop skills, publish them, run a short conversation with the offline model, and prove what was done", Args: cobra.NoArgs,
+		Use: "demo", Short: "Build the shop skills, publish them, run a short conversation with the offline model, prove what was done, and show what is remembered", Args: cobra.NoArgs,
 		Example: "  make demo\n  sluice demo --skills skills/shop",
 		RunE: func(c *cobra.Command, _ []string) error {
 			folder, err := os.MkdirTemp("", "sluice-demo-")
@@ -71,7 +71,7 @@ func (p *program) demo(ctx context.Context, folder, source string) error {
 	}
 	for _, scene := range []func(context.Context, *hall) error{
 		p.demoQuery, p.demoWrite, p.demoRedelivery, p.demoBadArgument, p.demoRefusal, p.demoHardGate,
-		p.demoRedLine, p.demoVerification, p.demoRules, p.demoClaim, p.demoBreaker, p.demoAudit, p.demoProof, p.demoReplay,
+		p.demoRedLine, p.demoVerification, p.demoRules, p.demoClaim, p.demoBreaker, p.demoAudit, p.demoProof, p.demoReplay, p.demoMemory,
 	} {
 		if err := scene(ctx, h); err != nil {
 			return err
@@ -82,10 +82,14 @@ func (p *program) demo(ctx context.Context, folder, source string) error {
 
 func (p *program) heading(text string) { fmt.Fprintf(p.stdout, "\n%s\n", text) }
 
-// say runs one turn and expects what its calls come to.
+// say runs one turn of the demo's session and expects what its calls come to.
 func (p *program) say(ctx context.Context, h *hall, m model.Provider, id, text string, want ...host.Status) (agent.Answer, error) {
+	return p.sayIn(ctx, h, demoSession, m, id, text, want...)
+}
+
+func (p *program) sayIn(ctx context.Context, h *hall, session agent.Session, m model.Provider, id, text string, want ...host.Status) (agent.Answer, error) {
 	fmt.Fprintf(p.stdout, "anchor: %s\n", text)
-	answer, err := p.agent(h, m).Turn(ctx, demoSession, agent.Input{ID: host.InputID(id), Text: text}, p.show)
+	answer, err := p.agent(h, m).Turn(ctx, session, agent.Input{ID: host.InputID(id), Text: text}, p.show)
 	fmt.Fprintln(p.stdout)
 	if err != nil {
 		return answer, err

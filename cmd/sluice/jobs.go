@@ -22,7 +22,7 @@ const sealLease = 5 * time.Second
 // startJobs runs the host's periodic work until the function that it gives is
 // called, which waits for the run that is on.
 func startJobs(ctx context.Context, h *hall, q *audit.Sequencer, log *slog.Logger) (end func(), err error) {
-	runner, err := jobs.New(h.store, log, jobs.Purges(h.store, jobs.DefaultAges())...)
+	runner, err := jobs.New(h.store, log, append(jobs.Purges(h.store, jobs.DefaultAges()), h.memoryJobs(log)...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ func (p *program) sourceOf(h *hall, policy *manifest.Policy) (*registry.Registry
 	return registry.Open(registry.Config{URL: p.registry, CacheDir: filepath.Join(h.home, "releases")})
 }
 
-// enforce has the dispatcher keep a policy: its red lines, and its modules, which
-// are loaded now. A hall without all of them must not be used: no command runs a
+// enforce has the dispatcher keep a policy: its red lines, what it says
+// of memory, and its modules, which are loaded now. A hall without all of them must not be used: no command runs a
 // call past rules that it could not load. Until the hall is closed the policy
 // stays as it is.
 func (h *hall) enforce(ctx context.Context, policy *manifest.Policy) error {
@@ -48,10 +48,10 @@ func (h *hall) enforce(ctx context.Context, policy *manifest.Policy) error {
 	if err != nil {
 		return err
 	}
-	hooks, err := host.NewHooks(modules...)
+	remembers, err := readRemembered(policy)
 	if err != nil {
 		return err
 	}
-	h.rules, h.dispatch.Hooks, h.dispatch.Policy = modules, hooks, policy
-	return nil
+	h.rules, h.remembers, h.dispatch.Policy = modules, remembers, policy
+	return h.join()
 }

@@ -46,6 +46,7 @@ type program struct {
 	claims   agent.Claims
 	model    modelFlags
 	egress   egressFlags
+	memory   memoryFlags
 	engine   sandbox.Config // what the command line sets of it
 }
 
@@ -156,15 +157,16 @@ With --json, results and problems are JSON on standard output; progress stays on
 	flags.StringVar(&p.blobs, "blobs", p.env("SLUICE_BLOBS"), "where large data is kept: a folder or a URL such as s3://bucket?region=eu-central-1 (SLUICE_BLOBS; default: blobs in the home)")
 	flags.StringVar(&p.registry, "registry", p.env("SLUICE_REGISTRY"), "the skill registry: a git repository by path or URL (SLUICE_REGISTRY)")
 	flags.BoolVar(&p.json, "json", false, "machine-readable results")
-	flags.StringVar(&p.policy, "policy", "", "policy.yaml: the red lines that no skill may cross, the policy modules that judge calls and answers, and the linters, and the private addresses that are opened (default: none)")
+	flags.StringVar(&p.policy, "policy", "", "policy.yaml: the red lines that no skill may cross, the policy modules that judge calls and answers, the linters, the private addresses that are opened, and what is remembered (default: none)")
 	flags.StringVar(&p.auditKey, "audit-key", p.env("SLUICE_AUDIT_KEY"), "file of the keys that sign the audit log, the same on all hosts of one store (SLUICE_AUDIT_KEY; default: audit/key in the home, made when it is needed)")
 	flags.Lookup("audit-key").DefValue = ""
 	p.model.register(flags, p.env)
 	p.egress.register(flags, p.env)
-	for _, name := range []string{"store", "registry", "blobs", "model-url", "egress-proxy"} {
+	p.memory.register(flags, p.env)
+	for _, name := range []string{"store", "registry", "blobs", "model-url", "egress-proxy", "memory-index", "embedder"} {
 		flags.Lookup(name).DefValue = "" // a URL of the environment may hold a password, and help shows defaults
 	}
-	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.sessionCommand(), p.auditCommand(), p.approvalsCommand(), p.replayCommand(), p.serveCommand(), p.jobsCommand(), p.versionCommand())
+	root.AddCommand(p.demoCommand(), p.skillCommand(), p.registryCommand(), p.chatCommand(), p.sessionCommand(), p.auditCommand(), p.approvalsCommand(), p.replayCommand(), p.memoryCommand(), p.serveCommand(), p.jobsCommand(), p.versionCommand())
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -69,7 +70,7 @@ func TestScripts(t *testing.T) {
 			}
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "section": section, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "section": section, "memoryid": memoryID, "holds": holds, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Setenv("SLUICE_STORE", mariadb.Database(t))
 		}},
 	})
@@ -175,6 +176,43 @@ func first(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s has no %s", args[1], prefix)
 	}
 	ts.Setenv(args[0], id)
+}
+
+// memoryid stdout|FILE puts the id of the first memory, as JSON, into MEMORY.
+func memoryID(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: memoryid FILE")
+	}
+	id := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(ts.ReadFile(args[0]))
+	if id == nil {
+		ts.Fatalf("%s has no memory", args[0])
+	}
+	ts.Setenv("MEMORY", id[1])
+}
+
+// holds FOLDER TEXT demands that some file below the folder has the text; its
+// negation, that none has.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: [!] holds FOLDER TEXT")
+	}
+	var with []string
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(args[1])) {
+			with = append(with, path)
+		}
+		return err
+	}))
+	if neg && len(with) > 0 {
+		ts.Fatalf("%s is in %v", args[1], with)
+	}
+	if !neg && len(with) == 0 {
+		ts.Fatalf("%s is in no file of %s", args[1], args[0])
+	}
 }
 
 func goEnv(t *testing.T, name string) string {

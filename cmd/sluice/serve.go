@@ -65,6 +65,9 @@ func (p *program) serve(ctx context.Context, listen string) (err error) {
 	if err := p.loadAll(ctx, h); err != nil {
 		return err
 	}
+	if err := p.remember(ctx, h); err != nil {
+		return err
+	}
 	log := slog.New(slog.NewTextHandler(p.stderr, nil))
 	quiet, err := p.watch(h, log)
 	if err != nil {
@@ -100,9 +103,8 @@ func (p *program) watch(h *hall, log *slog.Logger) (quiet func(), err error) {
 		}
 		quiet, list = w.Close, append(list, w.Hook())
 	}
-	h.dispatch.Log = log
-	h.dispatch.Hooks, err = host.NewHooks(append(list, h.rules...)...)
-	return quiet, err
+	h.dispatch.Log, h.alerts = log, list
+	return quiet, h.join()
 }
 
 // checks are what /readyz asks.

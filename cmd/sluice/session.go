@@ -177,6 +177,9 @@ again, and the model is not asked again what it has answered.`,
 			if err := p.loadAll(ctx, h); err != nil {
 				return err
 			}
+			if err := p.remember(ctx, h); err != nil {
+				return err
+			}
 			answer, err := p.agent(h, m).Resume(ctx, agent.Session{Ref: ref}, p.show)
 			if err != nil {
 				return err

@@ -23,6 +23,7 @@ import (
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/host/lint"
 	"github.com/sluicehq/sluice/host/model"
+	"github.com/sluicehq/sluice/host/recall"
 	"github.com/sluicehq/sluice/host/release"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/state"
@@ -72,6 +73,11 @@ type hall struct {
 	files    *files.Store
 	egress   *egress.Client
 	rules    []host.Hook // the policy's modules, in its order
+	alerts   []host.Hook // who is told of alerts
+
+	remembers remembered     // what the policy says of memory
+	minding   *minding       // nil until remember
+	recall    *recall.Recall // likewise; nil for good without memory
 }
 
 // openHome opens the host that the command line names, for work that stays.
@@ -152,6 +158,9 @@ func (h *hall) close(ctx context.Context) error {
 	}
 	if h.dispatch != nil {
 		errs = append(errs, h.dispatch.Flush(ctx))
+	}
+	if h.minding != nil {
+		errs = append(errs, h.minding.close())
 	}
 	if h.egress != nil {
 		h.egress.Close()

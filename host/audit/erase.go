@@ -19,6 +19,9 @@ type EraseRequest struct {
 	Of  host.SessionRef // a session's or, without one, all of the user's
 	By  string          // on record
 	Why string          // on record
+
+	// Which says which of those records lose it; nil for all.
+	Which func(host.Record) bool
 }
 
 // maxWords bounds what an erasure says of itself.
@@ -105,6 +108,10 @@ func (q *Sequencer) erase(ctx context.Context, req EraseRequest, records []host.
 	rows := map[int64][]byte{}
 	leaves := leafReader{q: q, tenant: req.Of.Tenant, tiles: map[int64]*tiles{}}
 	for _, r := range records {
+		if req.Which != nil && !req.Which(r) {
+			page.last = r.Seq
+			continue
+		}
 		leaf, err := leaves.of(ctx, r.Seq)
 		if err != nil {
 			return page, err

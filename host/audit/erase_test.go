@@ -24,6 +24,32 @@ func (r room) erase(t *testing.T, of host.SessionRef) int {
 	return n
 }
 
+// TestAnErasureOfSomeRecordsLeavesTheOthers also where none of the first pages is meant.
+func TestAnErasureOfSomeRecordsLeavesTheOthers(t *testing.T) {
+	onBoth(t, func(t *testing.T, r room) {
+		const others = erasePage/2 + 1 // calls, of two records each: more than a page
+		for n := range others {
+			r.keep(t, n)
+		}
+		r.keep(t, others)
+		meant := host.CallID(fmt.Sprint("call_", others))
+		which := func(rec host.Record) bool { return rec.Call == meant }
+		for _, want := range []int{2, 0} { // the second time there is nothing left
+			n, err := r.Erase(t.Context(), EraseRequest{Of: ann, By: "privacy@shop", Which: which})
+			if err != nil || n != want {
+				t.Fatalf("%d records were erased, %v; want %d", n, err, want)
+			}
+		}
+		if report := verified(t, r.publish(t), verify.Options{Keys: []string{r.key(t)}}); report.Finding != nil || report.Logs[0].Erased != 2 {
+			t.Errorf("%+v %v", report, report.Finding)
+		}
+		text := r.everything(t)
+		if strings.Contains(text, `"`+string(meant)+`"`) || !strings.Contains(text, `"call_0"`) || !strings.Contains(text, fmt.Sprintf(`"call_%d"`, others-1)) {
+			t.Error("another record was erased, or the one that was meant was not")
+		}
+	})
+}
+
 func TestAnErasureRemovesThePayloadAndKeepsEveryProof(t *testing.T) {
 	onBoth(t, func(t *testing.T, r room) {
 		r.keep(t, 1)

@@ -140,7 +140,7 @@ func (r *Recall) quoted(found []memory.Node) (in host.Injection) {
 func (r *Recall) keepFacts(ctx context.Context, q host.Reasoning) {
 	tools := r.Settings(q.Session.Tenant).Facts
 	for _, o := range q.Outcomes {
-		if o.Status != host.Done || len(o.Data) == 0 || !slices.Contains(tools, o.Tool) || r.isKept(q, o.Call) {
+		if o.Status != host.Done || len(o.Data) == 0 || !slices.Contains(tools, fullName(o.Release, o.Tool)) || r.isKept(q, o.Call) {
 			continue
 		}
 		nodes, err := memory.Facts(memory.ShopFacts(), memory.Result{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session,

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/host"
@@ -131,7 +132,17 @@ func intended(record host.Record) (done, bool) {
 	if json.Unmarshal(record.Detail, &detail) != nil || detail.Args == nil {
 		return done{}, false // erased, or a call without arguments
 	}
-	return done{record.Call, record.Tool, record.Session, record.Time, detail.Args}, true
+	return done{record.Call, fullName(record.Release, record.Tool), record.Session, record.Time, detail.Args}, true
+}
+
+// fullName gives skill.tool, as a policy names tools, for what a record or an outcome
+// names by its release and the tool alone.
+func fullName(release, tool string) string {
+	skill, _, ok := strings.Cut(release, "@")
+	if !ok {
+		return tool
+	}
+	return skill + "." + tool
 }
 
 func endedWell(record host.Record) bool {

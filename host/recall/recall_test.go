@@ -411,3 +411,20 @@ func TestAnAdoptedAnswerCountsForItsSources(t *testing.T) {
 		t.Errorf("delta %v, trust %v", after.TrustDelta, trust)
 	}
 }
+
+// TestToolsAreNamedAsAPolicyNamesThem: records and outcomes have a tool's own name and
+// its release.
+func TestToolsAreNamedAsAPolicyNamesThem(t *testing.T) {
+	for _, tt := range []struct{ release, tool, want string }{
+		{"shop.coupons@1.0.0", "issue_coupon", "shop.coupons.issue_coupon"},
+		{"", "shop.open", "shop.open"},
+	} {
+		if got := fullName(tt.release, tt.tool); got != tt.want {
+			t.Errorf("%s of %s is %s", tt.tool, tt.release, got)
+		}
+	}
+	d, ok := intended(host.Record{Tool: "issue_coupon", Release: "shop.coupons@1.0.0", Detail: json.RawMessage(`{"args":{"amount":20}}`)})
+	if e, seen := (Observation{Tool: "shop.coupons.issue_coupon", Topic: "coupon", Number: "amount"}).event(d); !ok || !seen || *e.Value != 20 {
+		t.Errorf("%+v makes %+v", d, e)
+	}
+}
