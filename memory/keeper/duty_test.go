@@ -11,7 +11,8 @@ import (
 	"github.com/sluicehq/sluice/memory/index"
 )
 
-// A held store calls a function before it puts entries in.
+// A held store calls a function before it puts entries in, and puts them in even if
+// the caller has given up meanwhile: a network is like that.
 type held struct {
 	counting
 	before func(ctx context.Context)
@@ -22,7 +23,7 @@ func (s *held) Put(ctx context.Context, entries []memory.Entry) error {
 		s.before = nil
 		before(ctx)
 	}
-	return s.Store.Put(ctx, entries)
+	return s.Store.Put(context.WithoutCancel(ctx), entries)
 }
 
 // usurp gives a duty to somebody else.
