@@ -163,6 +163,9 @@ func (f *forgetting) forget(ctx context.Context, h *hall, k *minding, gone []mem
 	if err != nil {
 		return err
 	}
+	if h.recall != nil {
+		h.recall.Forgotten(f.owner)
+	}
 	for _, s := range forgotten.Sources { // also of what was made of them
 		carried.add(s)
 	}
@@ -238,6 +241,9 @@ func (f *forgetting) left(ctx context.Context, h *hall, sessions map[host.Sessio
 
 // purge removes sessions that the memories came from, with their records.
 func (f *forgetting) purge(ctx context.Context, h *hall, sessions map[host.SessionID]bool) (erased int, err error) {
+	if err := f.attach(ctx, h); err != nil {
+		return 0, err
+	}
 	for id := range sessions {
 		ref := host.SessionRef{Tenant: f.owner.Tenant, User: f.owner.User, Session: id}
 		n, err := f.agent(h, nil).PurgeWithRecords(ctx, f.sequencer(h.store), audit.EraseRequest{Of: ref, By: f.by, Why: f.why})

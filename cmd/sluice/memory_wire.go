@@ -138,6 +138,12 @@ func (p *program) remember(ctx context.Context, h *hall) error {
 		}
 		return nil
 	}
+	return p.attach(ctx, h)
+}
+
+// attach opens memory for a hall that has none yet. A purge does so also where memory
+// is off: what is kept of a session goes with it.
+func (p *program) attach(ctx context.Context, h *hall) error {
 	if h.minding != nil {
 		return nil
 	}

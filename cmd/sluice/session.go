@@ -271,7 +271,7 @@ func (p *program) sessionPurgeCommand() *cobra.Command {
 	var yes, erase bool
 	var by, why string
 	c := p.aSession("purge SESSION", "Remove everything that a session has; the audit log stays",
-		`Purge removes a session's state, blobs and files. Its records stay in the audit log; with --erase their
+		`Purge removes a session's state, blobs and files, and what is remembered of it. Its records stay in the audit log; with --erase their
 payload is removed too: who it was and what was said and done, but not that something was.`,
 		"  sluice session purge s1 --yes\n  sluice session purge s1 --yes --erase --by privacy@shop.example --why 'request 17'",
 		func(ctx context.Context, h *hall, ref host.SessionRef) error {
@@ -280,7 +280,11 @@ payload is removed too: who it was and what was said and done, but not that some
 				return fmt.Errorf("%w: a purge cannot be taken back; say --yes", errUsage)
 			case erase && by == "":
 				return fmt.Errorf("%w: an erasure is on record; say with --by who wants it", errUsage)
-			case !erase:
+			}
+			if err := p.attach(ctx, h); err != nil {
+				return err
+			}
+			if !erase {
 				return p.step("removing "+string(ref.Session), func() error { return p.agent(h, nil).Purge(ctx, ref) })
 			}
 			return p.step("removing "+string(ref.Session), func() error {

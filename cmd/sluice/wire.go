@@ -159,6 +159,9 @@ func (h *hall) close(ctx context.Context) error {
 	if h.dispatch != nil {
 		errs = append(errs, h.dispatch.Flush(ctx))
 	}
+	if h.recall != nil {
+		h.recall.Close()
+	}
 	if h.minding != nil {
 		errs = append(errs, h.minding.close())
 	}
