@@ -238,7 +238,7 @@ session, and a date that was named.`,
 				q.Filter.Statuses = everyStatus()
 			}
 			if all {
-				q.Filter.User = ""
+				q.Filter.User, q.AllUsers = "", true
 			}
 			return m.onMemories(c.Context(), true, func(k *minding) error { return m.search(c.Context(), k, q, why) })
 		},

@@ -145,8 +145,8 @@ func TestASupersededMemoryLeavesNothingToAsk(t *testing.T) {
 		} {
 			k, o := r.open(), Owner{"shop", host.UserID(name)}
 			must(t, change(k, o, contradict(t, k, o)))
-			_, _, ok, err := k.Ask(t.Context(), memory.Point{Tenant: o.Tenant, User: o.User, Domain: "pacing"})
-			if err != nil || ok {
+			waiting, err := k.Waiting(t.Context(), o)
+			if err != nil || len(waiting) > 0 {
 				t.Errorf("%s: it still asks, %v", name, err)
 			}
 			gaps, err := k.Gaps(t.Context(), o)

@@ -272,39 +272,6 @@ func (k *Keeper) Questions(ctx context.Context, o Owner) ([]memory.Question, err
 	return questions, fail("keeper.Questions", err)
 }
 
-// Ask gives the question that fits a decision point, if there is one that was not
-// asked yet, and keeps that it was asked: of several callers one gets it. It comes
-// with the memory that it is about, for its words.
-func (k *Keeper) Ask(ctx context.Context, at memory.Point) (q memory.Question, about memory.Node, ok bool, err error) {
-	const op = "keeper.Ask"
-	o := Owner{at.Tenant, at.User}
-	if err := o.check(); err != nil {
-		return q, about, false, fail(op, err)
-	}
-	if open, err := documents[memory.Question](ctx, k.db.Reads, openOfOwner, append(ownerArgs(o), 1)...); err != nil || len(open) == 0 {
-		return q, about, false, fail(op, err)
-	}
-	err = k.change(ctx, func(ctx context.Context, t *tx) error {
-		open, err := documents[memory.Question](ctx, t.on, openOfOwner, append(ownerArgs(o), maxGaps)...)
-		if err != nil {
-			return err
-		}
-		if q, ok = memory.NextQuestion(open, at, t.at); !ok {
-			return nil
-		}
-		s, err := find(ctx, t.on, "", o, q.Memory)
-		about = s.Node
-		if err == nil {
-			err = t.saveQuestion(ctx, q)
-		}
-		return err
-	})
-	if err != nil {
-		return memory.Question{}, memory.Node{}, false, fail(op, err)
-	}
-	return q, about, ok, nil
-}
-
 // Answer keeps a user's answer to a question, and what it does to the memory and its
 // gaps, by memory.Resolve: all of it or nothing. It fails with NotFound where there
 // is no such question, and as memory.Resolve does.

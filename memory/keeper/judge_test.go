@@ -120,15 +120,17 @@ func TestAQuestionIsAskedOnceWhoeverAsks(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 6 {
 			wg.Go(func() {
-				q, about, ok, err := keepers[i%2].Ask(t.Context(), memory.Point{Tenant: ann.Tenant, User: ann.User, Domain: "pacing"})
+				waiting, err := keepers[i%2].Waiting(t.Context(), ann)
+				if err != nil || len(waiting) != 1 || waiting[0].Memory != id {
+					t.Errorf("%+v wait, %v", waiting, err)
+					return
+				}
+				first, err := keepers[i%2].Asked(t.Context(), ann, waiting[0].ID, "s9", 1)
 				if err != nil {
 					t.Error(err)
 				}
-				if ok {
+				if first {
 					asked.Add(1)
-					if q.Memory != id || about.ID != id || q.Asked.IsZero() {
-						t.Errorf("%+v about %+v", q, about)
-					}
 				}
 			})
 		}

@@ -93,11 +93,13 @@ func exercise(t *testing.T, r rig) {
 	must(t, err)
 	_, err = k.Trusts(t.Context(), ann)
 	must(t, err)
-	q, _, ok, err := k.Ask(t.Context(), memory.Point{Tenant: ann.Tenant, User: ann.User, Domain: "pacing"})
-	if err != nil || !ok {
-		t.Fatal(ok, err)
+	waiting, err := k.Waiting(t.Context(), ann)
+	must(t, err)
+	first, err := k.Asked(t.Context(), ann, waiting[0].ID, "s9", 1)
+	if err != nil || !first {
+		t.Fatal(first, err)
 	}
-	_, err = k.Answer(t.Context(), ann, q.ID, memory.DefaultReconcile(), memory.Answer{Resolution: memory.Updated, Text: "open with 30 minutes"})
+	_, err = k.Answer(t.Context(), ann, waiting[0].ID, memory.DefaultReconcile(), memory.Answer{Resolution: memory.Updated, Text: "open with 30 minutes"})
 	must(t, err)
 	_, err = k.Why(t.Context(), ann, id, memory.DefaultForget(), "en")
 	must(t, err)
