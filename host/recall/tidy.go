@@ -39,25 +39,30 @@ func (r *Recall) Tidy(ctx context.Context) (archived int, err error) {
 }
 
 func (r *Recall) tidy(ctx context.Context, o keeper.Owner) (archived int, err error) {
-	var gone, sessions []memory.ID
+	faded, err := r.Keeper.Tidy(ctx, o, r.Forget, "")
+	if err != nil {
+		return len(faded), err
+	}
+	thinned, err := r.thin(ctx, o)
+	return len(faded) + thinned, err
+}
+
+// thin archives all but the newest trajectories of an owner.
+func (r *Recall) thin(ctx context.Context, o keeper.Owner) (archived int, err error) {
+	var sessions []memory.ID
 	for after, more := memory.ID(""), true; more; {
-		page, err := r.Keeper.List(ctx, o, keeper.Page{After: after, Limit: keeper.MaxPage, Statuses: []memory.Status{memory.Active}})
+		page, err := r.Keeper.List(ctx, o, keeper.Page{After: after, Limit: keeper.MaxPage, Layers: []memory.Layer{memory.Behaviour}, Statuses: []memory.Status{memory.Active}})
 		if err != nil {
 			return 0, err
 		}
 		for _, n := range page {
-			after = n.ID
-			switch {
-			case r.Forget.Judge(n, r.Now().UTC(), "").Archive:
-				gone = append(gone, n.ID)
-			case isTrajectory(n) && !n.Pinned:
+			if after = n.ID; isTrajectory(n) && !n.Pinned {
 				sessions = append(sessions, n.ID)
 			}
 		}
 		more = len(page) == keeper.MaxPage
 	}
-	gone = append(gone, sessions[:max(0, len(sessions)-keptTrajectories)]...)
-	for some := range slices.Chunk(gone, keeper.MaxChange) {
+	for some := range slices.Chunk(sessions[:max(0, len(sessions)-keptTrajectories)], keeper.MaxChange) {
 		taken, err := r.Keeper.Archive(ctx, o, some, "job")
 		if archived += len(taken); err != nil {
 			return archived, err
