@@ -43,7 +43,7 @@ func (r *Recall) before(ctx context.Context, q host.Reasoning) (host.Injection, 
 	in := r.quoted(found)
 	in.Text = strings.Join(append(slices.Clone(h.remarks), remarkOf(left)...), "\n")
 	r.know(q, func(t *turn) {
-		t.injected, t.found = in, err == nil
+		t.injected, t.found, t.texts = in, err == nil, texts(found)
 		t.sources = append(slices.Clone(h.ids), ids(found)...)
 		slices.Sort(t.sources)
 		t.sources = slices.Compact(t.sources)
@@ -179,4 +179,12 @@ func joined(list []memory.ID) string {
 		words[i] = string(id)
 	}
 	return strings.Join(words, " ")
+}
+
+func texts(nodes []memory.Node) []string {
+	list := make([]string, len(nodes))
+	for i, n := range nodes {
+		list[i] = n.Text
+	}
+	return list
 }

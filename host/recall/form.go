@@ -112,7 +112,7 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 	if t.at == nil || strings.TrimSpace(q.Text) == "" {
 		return host.Opinion{}, nil
 	}
-	if found := memory.CheckForm(t.form, q.Text); len(found) > 0 {
+	if found := memory.CheckForm(t.form, q.Text, t.texts...); len(found) > 0 {
 		problem := abi.NewProblem(abi.Refused, "trust in %s is %.2f, so an answer about it may not say %q", t.at.Domain, t.trust, found[0].Words)
 		return host.Opinion{Problem: problem.WithHint("%s", t.form.Instruction("")), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
 	}

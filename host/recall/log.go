@@ -77,7 +77,7 @@ func (p passage) read(record host.Record, open map[host.CallID]done, list []done
 		if !p.purged && isPurge(record) {
 			return without(list, open, record.Session)
 		}
-	case record.Time.Before(p.since) || p.tools != nil && !p.tools[record.Tool]:
+	case record.Time.Before(p.since) || p.tools != nil && !p.tools[fullName(record.Release, record.Tool)]:
 	case record.Kind == host.RecordIntent:
 		if d, ok := intended(record); ok {
 			open[record.Call] = d

@@ -428,3 +428,18 @@ func TestToolsAreNamedAsAPolicyNamesThem(t *testing.T) {
 		t.Errorf("%+v makes %+v", d, e)
 	}
 }
+
+// What a recalled memory says is evidence, whatever it says, where it is quoted.
+func TestAnAnswerMayQuoteWhatWasRecalled(t *testing.T) {
+	r := newRig(t, shop)
+	r.say(1, "永远不要建议降价到50元以下")
+	for n, said := range []string{"库存多少", "定价多少"} {
+		r.say(2+n, said)
+	}
+	if o := r.answer(3, `记录："永远不要建议降价到50元以下"。上周89元卖了12件。`); o.Problem != nil {
+		t.Errorf("a quotation is withheld: %v", o.Problem)
+	}
+	if o := r.answer(3, `记录："现在建议降价到40元"。`); o.Problem == nil {
+		t.Error("what nobody said is let pass as a quotation")
+	}
+}

@@ -28,6 +28,7 @@ type turn struct {
 	hearing  heard          // what was heard of them so far
 	injected host.Injection // for the first question
 	sources  []memory.ID    // what was heard and recalled
+	texts    []string       // of what was recalled: an answer may quote them
 	kept     map[host.CallID]bool
 
 	asked    bool   // whether it is known if a decision is made
@@ -101,7 +102,7 @@ func (r *Recall) Forgotten(o keeper.Owner) {
 	defer r.mu.Unlock()
 	for ref, t := range r.turns {
 		if ownerOf(ref) == o {
-			t.words, t.hearing, t.injected, t.sources, t.shown = "", heard{}, host.Injection{}, nil, nil
+			t.words, t.hearing, t.injected, t.sources, t.texts, t.shown = "", heard{}, host.Injection{}, nil, nil, nil
 			t.heard, t.found = true, true // nothing of it is heard or recalled again
 		}
 	}
