@@ -1,9 +1,5 @@
 package memory
 
-import (
-	"time"
-)
-
 // A ConflictPolicy says what happens when a user says something that contradicts
 // what they said before.
 type ConflictPolicy string
@@ -100,17 +96,4 @@ func supersede(loser, winner Node) Node {
 		loser.Valid.Until = until
 	}
 	return loser
-}
-
-// ConflictText words the question between two contradicting memories for the user,
-// the earlier one first.
-func ConflictText(a, b Node, locale string) string {
-	if b.At.Before(a.At) {
-		a, b = b, a
-	}
-	speak := speakIn(locale)
-	return speak.pick(
-		"On %s you said: \"%s\". On %s you said: \"%s\". Both cannot hold. Which one counts?",
-		"您在 %s 说过：“%s”，又在 %s 说过：“%s”。两者不能同时成立，以哪一条为准？",
-		a.At.Format(time.DateOnly), cutText(oneLine(a.Text), maxToldBytes), b.At.Format(time.DateOnly), cutText(oneLine(b.Text), maxToldBytes))
 }

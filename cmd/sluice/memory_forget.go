@@ -241,7 +241,7 @@ func (f *forgetting) left(ctx context.Context, h *hall, sessions map[host.Sessio
 
 // purge removes sessions that the memories came from, with their records.
 func (f *forgetting) purge(ctx context.Context, h *hall, sessions map[host.SessionID]bool) (erased int, err error) {
-	if err := f.attach(ctx, h); err != nil {
+	if err := f.attach(ctx, h, f.memory.shared()); err != nil {
 		return 0, err
 	}
 	for id := range sessions {

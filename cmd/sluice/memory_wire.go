@@ -138,16 +138,17 @@ func (p *program) remember(ctx context.Context, h *hall) error {
 		}
 		return nil
 	}
-	return p.attach(ctx, h)
+	return p.attach(ctx, h, true)
 }
 
 // attach opens memory for a hall that has none yet. A purge does so also where memory
-// is off: what is kept of a session goes with it.
-func (p *program) attach(ctx context.Context, h *hall) error {
+// is off: what is kept of a session goes with it. It needs no index of the process's
+// own, which would be filled for nothing.
+func (p *program) attach(ctx context.Context, h *hall, indexed bool) error {
 	if h.minding != nil {
 		return nil
 	}
-	m, err := p.mind(ctx, h.store.Database(), true)
+	m, err := p.mind(ctx, h.store.Database(), indexed)
 	if err != nil {
 		return err
 	}

@@ -281,7 +281,7 @@ payload is removed too: who it was and what was said and done, but not that some
 			case erase && by == "":
 				return fmt.Errorf("%w: an erasure is on record; say with --by who wants it", errUsage)
 			}
-			if err := p.attach(ctx, h); err != nil {
+			if err := p.attach(ctx, h, p.memory.shared()); err != nil {
 				return err
 			}
 			if !erase {

@@ -18,7 +18,7 @@ import (
 const (
 	recalledHits = 8  // memories that fit the words: more push out the conversation
 	trajectories = 2  // of them that tell what a session did: a user has one of each
-	constraints  = 16 // that stand before them
+	constraints  = 10 // that stand before them; with those that fit, fewer than host/window shows
 )
 
 // before hears the user's words, once for an input, keeps the facts of results, and

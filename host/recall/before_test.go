@@ -65,7 +65,7 @@ func TestTheUsersNewestConstraintsComeFirstAndTheRestIsCounted(t *testing.T) {
 	}
 	told, recalled, _ := r.say(2, "hello")
 	all := fmt.Sprint(recalled)
-	if len(recalled) != constraints || strings.Contains(all, "planted") || !strings.Contains(all, "thing119 ") || strings.Contains(all, "thing7 ") || !strings.Contains(told, "10 more") {
+	if len(recalled) != constraints || strings.Contains(all, "planted") || !strings.Contains(all, fmt.Sprintf("thing%d ", (constraints+1)*7)) || strings.Contains(all, "thing7 ") || !strings.Contains(told, "10 more") {
 		t.Errorf("%d recalled, told %q: %s", len(recalled), told, all)
 	}
 }

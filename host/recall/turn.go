@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sluicehq/sluice/host"
@@ -115,14 +116,12 @@ func (r *Recall) turnEnded(ctx context.Context, e host.TurnEnd) error {
 	if t == nil || t.input != e.Input || e.Reason != host.TurnAnswered {
 		return nil
 	}
+	var asking, showing error // each is kept, whatever becomes of the other one
 	if t.question != "" {
-		if _, err := r.Keeper.Asked(ctx, ownerOf(e.Session), t.question, e.Session.Session, e.Input); err != nil {
-			return err
-		}
+		_, asking = r.Keeper.Asked(ctx, ownerOf(e.Session), t.question, e.Session.Session, e.Input)
 	}
-	if t.shown == nil {
-		return nil
+	if t.shown != nil {
+		_, showing = r.Keeper.Show(ctx, *t.shown)
 	}
-	_, err := r.Keeper.Show(ctx, *t.shown)
-	return err
+	return errors.Join(asking, showing)
 }

@@ -33,7 +33,7 @@ func bandsOf(n memory.Node) [bands]int64 {
 	for i := range least {
 		least[i] = math.MaxUint64
 	}
-	for _, term := range tokens.Query(n.Text) {
+	for _, term := range tokens.Bag(n.Text) {
 		for i := range least {
 			least[i] = min(least[i], mix(uint64(term.ID)|uint64(i+1)<<32))
 		}
@@ -116,7 +116,7 @@ func sameTarget(a, b memory.Node) bool {
 }
 
 func sameWords(a, b string) bool {
-	x, y := tokens.Query(a), tokens.Query(b)
+	x, y := tokens.Bag(a), tokens.Bag(b)
 	if len(x) == 0 || len(y) == 0 { // signs only
 		return strings.TrimSpace(a) == strings.TrimSpace(b)
 	}
