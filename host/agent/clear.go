@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/state"
@@ -72,16 +73,26 @@ func (a *Agent) EndSession(ctx context.Context, ref host.SessionRef) (first bool
 
 // endSession notes a session's end, and reports whether that is new.
 func (a *Agent) endSession(ctx context.Context, ref host.SessionRef) (first bool, err error) {
+	end, _, err := a.endOf(ctx, ref)
+	if err != nil || end == nil {
+		return false, err
+	}
+	err = a.Store.SaveState(ctx, ref, *end)
+	return err == nil, err
+}
+
+// endOf gives the change that notes a session's end, nil where that is noted, and when
+// anything of the session's turns was kept last, by the store's clock.
+func (a *Agent) endOf(ctx context.Context, ref host.SessionRef) (end *state.Change, last time.Time, err error) {
 	values, err := a.Store.LoadState(ctx, ref, keySession)
 	if err != nil {
-		return false, err
+		return nil, last, err
 	}
 	meta, version, err := read(sessionForm(), values, keySession)
 	if err != nil || !meta.ends() {
-		return false, err
+		return nil, last, err
 	}
-	err = a.Store.SaveState(ctx, ref, state.Change{Key: keySession, Version: version, Data: sessionForm().encode(meta)})
-	return err == nil, err
+	return &state.Change{Key: keySession, Version: version, Data: sessionForm().encode(meta)}, values[keySession].UpdatedAt, nil
 }
 
 // sessionEnded is the business event of a session's end, as records name it.

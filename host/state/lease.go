@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -79,7 +80,7 @@ func (s *Store) lease(ctx context.Context, op string, ref host.SessionRef, holde
 			return err
 		}
 		fence = row.fence + 1
-		if err := s.putLease(ctx, ex, ref, leaseRow{fence, holder, at.Add(ttl).UnixMicro()}, found); err != nil {
+		if err := s.putLease(ctx, ex, ref, leaseRow{fence, holder, at.Add(ttl).UnixMicro(), cmp.Or(row.rested, at.UnixMicro())}, found); err != nil {
 			return err
 		}
 		return s.applyState(ctx, ex, ref, changes, at)
@@ -112,7 +113,7 @@ func (s *Store) SaveReleasing(ctx context.Context, ref host.SessionRef, fence Fe
 	return s.changeLease(ctx, "state.SaveReleasing", ref, fence, MaxLeaseTime, changes, (*leaseRow).release)
 }
 
-func (r *leaseRow) release(time.Time) { r.holder, r.until = "", 0 }
+func (r *leaseRow) release(at time.Time) { r.holder, r.until, r.rested = "", 0, at.UnixMicro() }
 
 // changeLease changes the lease of its holder, and state with it.
 func (s *Store) changeLease(ctx context.Context, op string, ref host.SessionRef, fence Fence, ttl time.Duration, changes []Change, change func(row *leaseRow, at time.Time)) error {
@@ -154,6 +155,7 @@ type leaseRow struct {
 	fence  Fence
 	holder string // empty if released
 	until  int64
+	rested int64 // see Rest; 0 if there is none
 }
 
 func (r leaseRow) is(fence Fence) bool { return r.holder != "" && r.fence == fence }
@@ -183,7 +185,7 @@ func (r leaseRow) lostTo(ref host.SessionRef, fence Fence) error {
 // leaseRow gives the time with it, by the store's clock.
 func (s *Store) leaseRow(ctx context.Context, ex *executor, ref host.SessionRef) (row leaseRow, found bool, at time.Time, err error) {
 	var micros int64
-	found, err = ex.row(ctx, s.queries.lease, sessionArgs(ref), (*int64)(&row.fence), &row.holder, &row.until, &micros)
+	found, err = ex.row(ctx, s.queries.lease, sessionArgs(ref), (*int64)(&row.fence), &row.holder, &row.until, &row.rested, &micros)
 	if err == nil && (s.options.Now != nil || !found || !s.dialect.rowLocks) {
 		at, err = s.now(ctx, ex)
 		return row, found, at, err
@@ -196,7 +198,7 @@ func (s *Store) putLease(ctx context.Context, ex *executor, ref host.SessionRef,
 	if !found {
 		query = s.queries.makeLease
 	}
-	_, err := ex.exec(ctx, query, append([]any{int64(row.fence), row.holder, row.until}, sessionArgs(ref)...)...)
+	_, err := ex.exec(ctx, query, append([]any{int64(row.fence), row.holder, row.until, row.rested}, sessionArgs(ref)...)...)
 	return err
 }
 
@@ -224,7 +226,7 @@ func (s *Store) checkFence(ctx context.Context, ex *executor, ref host.SessionRe
 	case row.holds(at):
 		err = row.busy(ref, at)
 	case row.holder != "":
-		err = s.putLease(ctx, ex, ref, leaseRow{fence: row.fence + 1}, true)
+		err = s.putLease(ctx, ex, ref, leaseRow{fence: row.fence + 1, rested: row.rested}, true)
 	case !found && s.dialect.rowLocks:
 		err = s.putLease(ctx, ex, ref, leaseRow{}, false) // what is not there cannot be locked
 	}

@@ -21,7 +21,7 @@ type queries struct {
 
 	firstAfter, countAfter, nextTenant, tenantsSince, lastOfAll string
 
-	lease, makeLease, changeLease string
+	lease, makeLease, changeLease, rested, changeRest string
 
 	job, makeJob, changeJob, jobs string
 
@@ -119,9 +119,11 @@ func newQueries(d dialect) queries {
 		tenantsSince: "SELECT tenant_id, seq FROM audit_record WHERE seq > ? ORDER BY seq LIMIT ?",
 		lastOfAll:    "SELECT MAX(seq) FROM audit_record",
 
-		lease:       "SELECT fence, holder_id, expires_at, " + d.clock + " FROM agent_lease" + whereSession + d.lock,
-		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "tenant_id", "user_id", "session_id"}),
-		changeLease: "UPDATE agent_lease SET fence = ?, holder_id = ?, expires_at = ?" + whereSession,
+		lease:       "SELECT fence, holder_id, expires_at, rested_at, " + d.clock + " FROM agent_lease" + whereSession + d.lock,
+		makeLease:   insertInto("agent_lease", []string{"fence", "holder_id", "expires_at", "rested_at", "tenant_id", "user_id", "session_id"}),
+		changeLease: "UPDATE agent_lease SET fence = ?, holder_id = ?, expires_at = ?, rested_at = ?" + whereSession,
+		rested:      "SELECT tenant_id, user_id, session_id, rested_at FROM agent_lease WHERE rested_at > 0 AND rested_at < ? ORDER BY rested_at LIMIT ?",
+		changeRest:  "UPDATE agent_lease SET rested_at = ?" + whereSession + " AND rested_at = ?",
 
 		job:       "SELECT " + jobColumns + ", " + d.clock + " FROM store_job WHERE job_id = ?" + d.lock,
 		makeJob:   insertInto("store_job", []string{"fence", "holder_id", "expires_at", "started_at", "ended_at", "next_at", "failure", "job_id"}),
