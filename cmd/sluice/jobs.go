@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/host/agent"
 	"github.com/sluicehq/sluice/host/audit"
 	"github.com/sluicehq/sluice/host/jobs"
+	"github.com/sluicehq/sluice/host/state"
 )
 
 // sealLease is how long records wait to be sealed where the host that did so was
@@ -20,9 +23,11 @@ import (
 const sealLease = 5 * time.Second
 
 // startJobs runs the host's periodic work until the function that it gives is
-// called, which waits for the run that is on.
-func startJobs(ctx context.Context, h *hall, q *audit.Sequencer, log *slog.Logger) (end func(), err error) {
-	runner, err := jobs.New(h.store, log, append(jobs.Purges(h.store, jobs.DefaultAges()), h.memoryJobs(log)...)...)
+// called, which waits for the run that is on. Idle is how long a session may say
+// nothing until it ends.
+func startJobs(ctx context.Context, h *hall, a *agent.Agent, idle time.Duration, q *audit.Sequencer, log *slog.Logger) (end func(), err error) {
+	list := slices.Concat(jobs.Purges(h.store, jobs.DefaultAges()), h.memoryJobs(log), idleJobs(a, idle, log))
+	runner, err := jobs.New(h.store, log, list...)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +55,42 @@ func startJobs(ctx context.Context, h *hall, q *audit.Sequencer, log *slog.Logge
 		cancel()
 		running.Wait()
 	}, nil
+}
+
+// idleEvery is how often idle sessions are looked for: a session that ends a minute
+// late is no matter.
+const idleEvery = time.Minute
+
+// idleJobs gives the job that ends sessions that said nothing for so long; none where
+// that is 0, and they never end by themselves.
+func idleJobs(a *agent.Agent, idle time.Duration, log *slog.Logger) []jobs.Job {
+	if idle == 0 {
+		return nil
+	}
+	return []jobs.Job{{Name: "session.idle", Every: max(min(idle, idleEvery), jobs.MinEvery), Do: func(ctx context.Context) error {
+		ended, err := a.EndIdle(ctx, idle)
+		if ended > 0 {
+			log.InfoContext(ctx, "sessions that said nothing for long were ended", "sessions", ended, "idle", idle)
+		}
+		return err
+	}}}
+}
+
+// The idle time of sessions, as the command line gives it. The default is a coffee
+// break longer than most pauses in a conversation; the bound is that of a store's job.
+const (
+	defaultIdle = "30m"
+	minIdle     = jobs.MinEvery
+	maxIdle     = state.MaxJobPause
+)
+
+// readIdle reads --session-idle.
+func readIdle(text string) (time.Duration, error) {
+	idle, err := time.ParseDuration(text)
+	if err != nil || idle != 0 && (idle < minIdle || idle > maxIdle) {
+		return 0, fmt.Errorf("%w: --session-idle takes a time of %s to %s such as 30m, or 0 for sessions that never end by themselves (got %q)", errUsage, minIdle, maxIdle, text)
+	}
+	return idle, nil
 }
 
 func (p *program) jobsCommand() *cobra.Command {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v3"
@@ -227,35 +229,96 @@ func goEnv(t *testing.T, name string) string {
 // TestServeAnswersAndStops runs the real command: it serves, tells that it is
 // ready, answers a turn, and ends when it is interrupted.
 func TestServeAnswersAndStops(t *testing.T) {
-	home := t.TempDir()
-	repo := filepath.Join(home, "registry.git")
-	environment := map[string]string{"SLUICE_HOME": home, "SLUICE_REGISTRY": repo, "SLUICE_COMPILED": sandboxtest.CacheDir(t)}
-	env := func(name string) string { return environment[name] }
-	sandboxtest.Warm(t, sandboxtest.Build(t, "skills/shop/pricing"))
-	dist := filepath.Join(home, "dist")
-	run(t, env, "skill", "build", "../../skills/shop/pricing", "--out", dist)
-	run(t, env, "registry", "publish", dist, "--to", repo, "--create")
-
-	ctx, interrupt := context.WithCancel(context.Background())
-	defer interrupt()
-	reader, writer := io.Pipe()
-	p := &program{env: env, stdin: strings.NewReader(""), stdout: io.Discard, stderr: writer}
-	code := make(chan int, 1)
-	go func() {
-		code <- p.run(ctx, []string{"serve", "--listen", "127.0.0.1:0"})
-		writer.Close()
-	}()
-	url := awaitURL(t, reader)
+	url, stop := serve(t, aShop(t))
 	if body := get(t, url+"/readyz", http.StatusOK); !strings.Contains(body, "store") {
 		t.Errorf("/readyz says %s", body)
 	}
 	if body := get(t, url+"/v1/tools", http.StatusOK); !strings.Contains(body, "set_price") {
 		t.Errorf("/v1/tools says %s", body)
 	}
-	interrupt()
-	if got := <-code; got != exitOK && got != exitInterrupted {
-		t.Errorf("exit code %d", got)
+	stop()
+}
+
+// A client that goes away ends nothing: the host ends its session, and keeps in memory
+// what was done in it.
+func TestServeEndsASessionThatSaysNothingMore(t *testing.T) {
+	env := aShop(t)
+	products := filepath.Join(t.TempDir(), "products.json")
+	if err := os.WriteFile(products, []byte(`{"product/1001": {"sku": "1001", "title": "Lime soda", "price": 99, "floor": 80, "stock": 3, "currency": "CNY"}}`), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	run(t, env, "chat", "--seed", "shop="+products)
+	url, stop := serve(t, env, "--session-idle", "1s")
+	var made struct{ Session string }
+	if err := json.Unmarshal(post(t, url+"/v1/sessions", `{}`), &made); err != nil {
+		t.Fatal(err)
+	}
+	post(t, url+"/v1/sessions/"+made.Session+"/turns", `{"text":"what does 1001 cost?"}`)
+	for !strings.Contains(run(t, env, "memory", "list", "--user", "mia", "--json"), "calls done: ") {
+		time.Sleep(100 * time.Millisecond) // until the test's own time is over
+	}
+	post(t, url+"/v1/sessions/"+made.Session+"/turns", `{"text":"and what does 1001 cost now?"}`)
+	stop()
+	if said := run(t, env, "session", "show", made.Session, "--user", "mia"); !strings.Contains(said, "what does 1001 cost?") || !strings.Contains(said, "cost now?") {
+		t.Errorf("after its end the session goes on with\n%s", said)
+	}
+}
+
+// aShop gives the environment of a home whose registry has the shop's prices.
+func aShop(t *testing.T) (env func(string) string) {
+	t.Helper()
+	home := t.TempDir()
+	repo := filepath.Join(home, "registry.git")
+	environment := map[string]string{"SLUICE_HOME": home, "SLUICE_REGISTRY": repo, "SLUICE_COMPILED": sandboxtest.CacheDir(t)}
+	env = func(name string) string { return environment[name] }
+	sandboxtest.Warm(t, sandboxtest.Build(t, "skills/shop/pricing"))
+	dist := filepath.Join(home, "dist")
+	run(t, env, "skill", "build", "../../skills/shop/pricing", "--out", dist)
+	run(t, env, "registry", "publish", dist, "--to", repo, "--create")
+	return env
+}
+
+// serve runs the real command. The function that it gives interrupts it, and wants
+// that it ends well.
+func serve(t *testing.T, env func(string) string, args ...string) (url string, stop func()) {
+	t.Helper()
+	ctx, interrupt := context.WithCancel(context.Background())
+	t.Cleanup(interrupt)
+	reader, writer := io.Pipe()
+	p := &program{env: env, stdin: strings.NewReader(""), stdout: io.Discard, stderr: writer}
+	code := make(chan int, 1)
+	go func() {
+		code <- p.run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...))
+		writer.Close()
+	}()
+	return awaitURL(t, reader), func() {
+		t.Helper()
+		interrupt()
+		if got := <-code; got != exitOK && got != exitInterrupted {
+			t.Errorf("exit code %d", got)
+		}
+	}
+}
+
+func post(t *testing.T, url, body string) []byte {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json", "Sluice-User": "mia"} {
+		request.Header.Set(name, value)
+	}
+	response, err := (&http.Client{}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode >= http.StatusBadRequest {
+		t.Fatalf("%s: %s, %v\n%s", url, response.Status, err, got)
+	}
+	return got
 }
 
 func run(t *testing.T, env func(string) string, args ...string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,16 +16,17 @@ import (
 )
 
 func (p *program) serveCommand() *cobra.Command {
-	var listen string
+	var listen, idle string
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve the host over HTTP on loopback", Args: cobra.NoArgs,
 		Long: `Serve loads the newest release of every skill of the registry and answers on loopback:
 POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), /uploads, /approvals/{id}, /clear,
 /mode and /calls/{id}/objection, GET /v1/approvals, /v1/tools, /v1/lives, /healthz and /readyz.
-Ctrl-C lets running turns finish.`,
+A session in which nothing is said for --session-idle ends: what it leaves is kept in memory, and its next
+input goes on with it. Ctrl-C lets running turns finish.`,
 		Example: `  sluice serve --registry ./registry.git
   curl -s -H 'Content-Type: application/json' -H 'Sluice-User: mia' -d '{}' http://127.0.0.1:7700/v1/sessions`,
-		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), listen) },
+		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), listen, idle) },
 	}
 	c.Flags().IntVar(&p.engine.Cores, "cores", 0, "how many guests run at once (default: the processor's cores); one tenant has at most half while others wait")
 	c.Flags().Int64Var(&p.engine.Budget.Rate, "tenant-fuel", 0, "units of fuel (instructions) a second that the guests of one tenant may use in the long run (default: no bound)")
@@ -37,15 +39,20 @@ Ctrl-C lets running turns finish.`,
 		c.Flags().Int64Var(bound.tokens, bound.name+"-tokens", *bound.tokens, "tokens that "+bound.of+" may use: answers, and input that the model's vendor had not cached; 0 lets nothing run")
 	}
 	p.claimsFlag(c)
+	c.Flags().StringVar(&idle, "session-idle", cmp.Or(p.env("SLUICE_SESSION_IDLE"), defaultIdle), "after how long without an input a session ends, such as 30m; 0 for never (SLUICE_SESSION_IDLE)")
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:7700", "loopback address and port; port 0 takes a free one")
 	return c
 }
 
-func (p *program) serve(ctx context.Context, listen string) (err error) {
+func (p *program) serve(ctx context.Context, listen, idle string) (err error) {
 	if min(p.limits.Task.Tokens, p.limits.Session.Tokens, p.limits.Live.Tokens) < 0 {
 		return fmt.Errorf("%w: --task-tokens, --session-tokens and --live-tokens take 0 or more", errUsage)
 	}
 	if err := p.validClaims(); err != nil {
+		return err
+	}
+	rest, err := readIdle(idle)
+	if err != nil {
 		return err
 	}
 	m, err := p.model.open()
@@ -78,13 +85,14 @@ func (p *program) serve(ctx context.Context, listen string) (err error) {
 	if err != nil {
 		return err
 	}
-	endJobs, err := startJobs(ctx, h, q, log)
+	a := p.agent(h, m)
+	endJobs, err := startJobs(ctx, h, a, rest, q, log)
 	if err != nil {
 		return err
 	}
 	defer endJobs()
 	s := server.New(server.Config{
-		Agent: p.agent(h, m), Version: versionOf(), Log: log,
+		Agent: a, Version: versionOf(), Log: log,
 		Ready: h.checks(), Blobs: h.blobs,
 	})
 	fmt.Fprintf(p.stderr, "serving %d skills on http://%s\n", len(h.releases.Current()), listener.Addr())

@@ -96,8 +96,8 @@
 //     them the turn ends, as unbacked.
 //
 // OnProblem hears of what breaks a turn off or ends it without an answer, beside
-// what dispatch tells of calls. OnTurnEnd, OnSessionEnd (EndSession, Clear and
-// Purge) and OnEvent (StartLive, EndLive) are told after the store has it, once:
+// what dispatch tells of calls. OnTurnEnd, OnSessionEnd (EndSession, EndIdle,
+// Clear and Purge) and OnEvent (StartLive, EndLive) are told after the store has it, once:
 // if the process dies in between, not at all. A hook with OnPurge is told of a purge
 // by that instead, each time that it is asked for, before anything is removed.
 //
