@@ -33,10 +33,11 @@ func turn(random *rand.Rand, i int) memory.Node {
 
 // benchRig is a database outside of memory file systems, as far as the test's folder is.
 func benchRig(b *testing.B) rig {
-	s, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), state.Options{})
+	dsn := filepath.Join(b.TempDir(), "store.db")
+	s, err := state.Open(b.Context(), dsn, state.Options{})
 	must(b, err)
 	b.Cleanup(func() { must(b, s.Close()) })
-	return rig{t: b, db: s.Database()}
+	return rig{t: b, dsn: dsn, db: s.Database()}
 }
 
 // BenchmarkRemember writes one memory after another, each durable (SQLite,
