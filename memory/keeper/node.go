@@ -200,6 +200,7 @@ const (
 	Pinned     = "pinned"
 	Unpinned   = "unpinned"
 	Believed   = "believed" // its trust was set
+	Relinked   = "relinked" // what superseded it was purged; the cause names what had superseded that, if it is there
 )
 
 const addLife = "INSERT INTO memory_life (tenant_id, user_id, memory_id, life_no, happened_at, event, cause) VALUES (?, ?, ?, ?, ?, ?, ?)"

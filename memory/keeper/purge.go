@@ -17,7 +17,8 @@ const (
 // than that, with their own gaps and questions, and gives a receipt for each
 // transaction. Until then Restore brings them back. What was made of them stays, and
 // so do gaps that they are evidence of and traces that point to them: nobody asked
-// for their words to be gone, see Forget for that.
+// for their words to be gone, see Forget for that. What they had superseded is
+// superseded by what superseded them, if anything did.
 func (k *Keeper) Purge(ctx context.Context, o Owner, olderThan time.Duration) ([]Receipt, error) {
 	const op = "keeper.Purge"
 	if err := o.check(); err != nil {
@@ -68,7 +69,7 @@ func (t *tx) purge(ctx context.Context, o Owner, after memory.ID, before time.Ti
 		return r, after, err
 	}
 	for _, id := range r.IDs {
-		if err := t.removeRows(ctx, o, id); err != nil {
+		if err := t.purgeOne(ctx, o, id); err != nil {
 			return r, after, err
 		}
 	}

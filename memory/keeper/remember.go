@@ -33,7 +33,7 @@ type Remembering struct {
 // be called again with the same.
 //
 // Text, Layer and Kind must be set. Tenant and User are the owner's, whatever the
-// node says, and ID, Recalls, Adopts and LastUsed are given here. At and Known.From
+// node says, and ID, SupersededBy, Recalls, Adopts and LastUsed are given here. At and Known.From
 // are now where they are zero, Status is Active, and Freshness Slow. It fails with
 // BadValue for more than MaxRemember memories or one out of its bounds. When it
 // returns, the memories are on the disk; this keeper recalls them some milliseconds
@@ -82,7 +82,10 @@ func orTime(at, otherwise time.Time) time.Time {
 // together.
 func newID() memory.ID { return memory.ID(uuid.Must(uuid.NewV7()).String()) }
 
+// remember keeps a memory that is new, which nothing has superseded yet: an id in its
+// SupersededBy would be one of nobody's, or of the memory that it is a copy of.
 func (t *tx) remember(ctx context.Context, n memory.Node) (Remembering, error) {
+	n.SupersededBy = ""
 	marks := bandsOf(n)
 	old, found, err := t.findSame(ctx, n, marks)
 	switch {

@@ -77,22 +77,9 @@ func (t *tx) purgeReplaced(ctx context.Context, before time.Time) (purged int, m
 	return purged, len(all) == purgeBatch, nil
 }
 
-// purgeOne removes one memory. What it superseded is linked to what superseded it, so
-// that to forget this one still finds that.
+// purgeOne removes one memory, and takes it out of the chain that it is in.
 func (t *tx) purgeOne(ctx context.Context, o Owner, id memory.ID) error {
-	list, args := inList([]memory.ID{id})
-	before, err := texts[memory.ID](ctx, t.on, cameBefore+list, append(ownerArgs(o), args...)...)
-	if err != nil {
-		return err
-	}
-	next, err := texts[string](ctx, t.on, linksOf, append(memoryArgs(o, id), roleNext, longList)...)
-	for _, from := range before {
-		for _, to := range next {
-			if err == nil {
-				err = t.link(ctx, o, from, roleNext, to)
-			}
-		}
-	}
+	err := t.takeOut(ctx, o, id)
 	for _, role := range []string{roleDerived, roleNext} { // of others to this one
 		if err == nil {
 			err = t.removeLinked(ctx, o, role, string(id))
@@ -102,6 +89,77 @@ func (t *tx) purgeOne(ctx context.Context, o Owner, id memory.ID) error {
 		err = t.removeRows(ctx, o, id)
 	}
 	return err
+}
+
+// takeOut has what a memory superseded be superseded by what superseded that memory,
+// or by nothing that is known any more; and links it to the same, so that to forget
+// this one still finds that.
+func (t *tx) takeOut(ctx context.Context, o Owner, id memory.ID) error {
+	list, args := inList([]memory.ID{id})
+	ids, err := texts[memory.ID](ctx, t.on, cameBefore+list, append(ownerArgs(o), args...)...)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	before, err := findAll(ctx, t.on, o, ids)
+	if err != nil {
+		return err
+	}
+	next, err := texts[memory.ID](ctx, t.on, linksOf, append(memoryArgs(o, id), roleNext, longList)...)
+	if err != nil {
+		return err
+	}
+	by, err := t.successor(ctx, o, id)
+	if err != nil {
+		return err
+	}
+	for _, s := range before {
+		if err := t.linkAll(ctx, o, s.ID, next); err != nil {
+			return err
+		}
+		if s.SupersededBy == id {
+			if err := t.succeed(ctx, o, s, by); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tx) linkAll(ctx context.Context, o Owner, from memory.ID, to []memory.ID) error {
+	for _, id := range to {
+		if id == from { // it was restored, and took the place of what had taken its own
+			continue
+		}
+		if err := t.link(ctx, o, from, roleNext, string(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// successor gives the memory that superseded another one, if it is there.
+func (t *tx) successor(ctx context.Context, o Owner, id memory.ID) (memory.ID, error) {
+	all, err := findAll(ctx, t.on, o, []memory.ID{id})
+	if err != nil || len(all) == 0 || all[0].SupersededBy == "" {
+		return "", err
+	}
+	all, err = findAll(ctx, t.on, o, []memory.ID{all[0].SupersededBy})
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	return all[0].ID, nil
+}
+
+// succeed names another memory that one is superseded by; none where that is itself.
+func (t *tx) succeed(ctx context.Context, o Owner, s stored, by memory.ID) error {
+	if by == s.ID {
+		by = ""
+	}
+	s.SupersededBy = by
+	if err := t.save(ctx, s); err != nil {
+		return err
+	}
+	return t.lived(ctx, o, s.ID, Relinked, string(by))
 }
 
 // keys gives the memories that a statement names.
