@@ -20,6 +20,7 @@ func (s *Store) Database() host.Database {
 		Write: func(ctx context.Context, run func(ctx context.Context, on host.Statements) error) error {
 			return s.transact(ctx, "state.Write", func(ctx context.Context, ex *executor) error { return run(ctx, ex) })
 		},
+		Migrate: s.migrateRoom,
 	}
 	if s.dialect.rowLocks {
 		d.Dialect = host.MySQL

@@ -52,6 +52,8 @@ type pools struct {
 	writes *sql.DB // one for each lane
 	reads  *sql.DB
 	schema *sql.DB // for migrations, which may take long; closed after them unless it is writes
+
+	schemaPool func() (*sql.DB, error) // makes another such pool; nil where it is writes
 }
 
 // sourceOf tells by a DSN's beginning which database it means.

@@ -10,7 +10,8 @@
 // TiDB and Vitess. Several servers that write and replicate to each other
 // (Galera) are used through one of them: they do not keep each other's locks.
 // A room that keeps tables of its own in the same database is handed it down by
-// Store.Database: its transactions wait in the same line and share the same commits.
+// Store.Database: its transactions wait in the same line and share the same commits,
+// and its migrations are run as the store's own are.
 //
 // It is one store: what differs between databases is in dialect.go, what is
 // about SQLite's files and settings in sqlite.go, what is about MySQL's URLs,

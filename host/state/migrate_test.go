@@ -3,11 +3,13 @@ package state
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -254,4 +256,63 @@ func TestStatementsPrepareAndSearchByIndex(t *testing.T) {
 			t.Errorf("%s\n  %s", query, text)
 		}
 	}
+}
+
+// aRoom is a schema of two versions, the second of which changes a table.
+func aRoom(more string) host.Schema {
+	return host.Schema{Of: "the things", Versions: "room_schema", Words: strings.NewReplacer("{count}", "BIGINT"), Files: fstest.MapFS{
+		"migrations/0001_start.sql": {Data: []byte("-- These are things;\n-- they have ids.\nCREATE TABLE room_thing (thing_id {id} NOT NULL, PRIMARY KEY (thing_id)) {clustered};\n")},
+		"migrations/0002_more.sql":  {Data: []byte("ALTER TABLE room_thing ADD COLUMN made {count};\n" + more)},
+	}}
+}
+
+func TestARoomsTablesGoForwardBesideTheStore(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		dsn := d.fresh(t)
+		stores := []*Store{openAt(t, dsn, Options{}), openAt(t, dsn, Options{})}
+		was := d.schemaOf(t, d.raw(t, dsn))
+		broken := stores[0].Database().Migrate(t.Context(), aRoom("CREATE TABLE room_other (;\n"))
+		wantCode(t, broken, abi.StoreFailure)
+		if !strings.Contains(fmt.Sprint(broken, errors.Unwrap(broken)), "the things: schema version 2") {
+			t.Errorf("a migration that cannot run gives %v", broken)
+		}
+		if now := d.schemaOf(t, d.raw(t, dsn)); d.name == "sqlite" && now != was { // the other cannot take a table back
+			t.Errorf("a failed migration left\n%s", now)
+		}
+		var all sync.WaitGroup
+		for i := range 6 { // at once, in two processes, and beside writers
+			all.Go(func() {
+				if err := stores[i%2].Database().Migrate(t.Context(), aRoom("CREATE TABLE room_other (other_id {id} NOT NULL, PRIMARY KEY (other_id)) {clustered};\n")); err != nil {
+					t.Error(err)
+				}
+			})
+			all.Go(func() {
+				if err := stores[i%2].Record(t.Context(), host.Record{Session: session("shop"), Kind: host.RecordNotice}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		var versions, made int
+		must(t, d.raw(t, dsn).QueryRow("SELECT COUNT(*), (SELECT COUNT(*) FROM room_thing WHERE made IS NULL) + (SELECT COUNT(*) FROM room_other) FROM room_schema").Scan(&versions, &made))
+		if versions != 2 || made != 0 {
+			t.Errorf("%d versions", versions)
+		}
+		must(t, stores[1].Ping(t.Context())) // the room's tables are none of the store's business
+		openAt(t, dsn, Options{})
+	})
+}
+
+func TestARoomsTablesOfANewerSluiceAreRefused(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		dsn := d.fresh(t)
+		s := openAt(t, dsn, Options{})
+		must(t, s.Database().Migrate(t.Context(), aRoom("")))
+		_, err := d.raw(t, dsn).Exec("INSERT INTO room_schema VALUES (99, 0)")
+		must(t, err)
+		problem := wantCode(t, s.Database().Migrate(t.Context(), aRoom("")), abi.StoreFailure)
+		if !strings.Contains(problem.Message, "the things: schema version 99") || !strings.Contains(problem.Hint, "newer") {
+			t.Errorf("says %q, hint %q", problem.Message, problem.Hint)
+		}
+	})
 }

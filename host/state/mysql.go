@@ -111,7 +111,8 @@ func openMySQL(ctx context.Context, cfg *mysql.Config) (p pools, err error) {
 	var errs [3]error
 	p.writes, errs[0] = mysqlPool(cfg, mysqlLanes, mysqlIdleSetting(), mysqlLaneSetting)
 	p.reads, errs[1] = mysqlPool(cfg, mysqlReaders, mysqlIdleSetting())
-	p.schema, errs[2] = mysqlPool(patient, 2) // one keeps the lock
+	p.schemaPool = func() (*sql.DB, error) { return mysqlPool(patient, 2) } // one keeps the lock
+	p.schema, errs[2] = p.schemaPool()
 	if err := errors.Join(errs[:]...); err != nil {
 		return pools{}, err
 	}

@@ -26,15 +26,16 @@ func statements(t *testing.T) []string {
 	t.Helper()
 	d := mysqlDialect()
 	all := append(mysqlSettings(), mysqlIdleSetting(), mysqlLaneSetting, "COMMIT", "ROLLBACK", d.tables, "SELECT "+mysqlClock, mysqlPacket,
-		makeSchemaLock, beginSchemaLock, takeSchemaLock, makeSchemaVersion, addSchemaVersion, lastSchemaVersion)
+		makeSchemaLock, beginSchemaLock, takeSchemaLock)
+	own, err := ownSchema(migrationFiles)
+	must(t, err)
+	all = append(all, own.makeVersions(), own.addVersion(), own.lastVersion())
 	q := reflect.ValueOf(newQueries(d))
 	for i := range q.NumField() {
 		all = append(all, textsOf(q.Field(i))...)
 	}
-	steps, err := migrations(migrationFiles)
-	must(t, err)
-	for _, step := range steps {
-		all = append(all, strings.Split(d.words.Replace(step), ";\n")...)
+	for _, step := range own.steps {
+		all = append(all, statementsOf(d.words.Replace(step))...)
 	}
 	var whole []string
 	for _, statement := range all {

@@ -54,8 +54,10 @@ type Store struct {
 	reader  *executor
 	writes  *sql.DB // the writer's
 	reads   *sql.DB
-	owner   string // of the claims that this store takes; see Reclaim
-	options Options
+
+	schemaPool func() (*sql.DB, error) // connections for more migrations; nil where the writer does them
+	owner      string                  // of the claims that this store takes; see Reclaim
+	options    Options
 }
 
 // Open opens a store and brings its schema up to date:
@@ -100,6 +102,7 @@ func (s *Store) open(ctx context.Context, from source) error {
 	s.writes, s.reads = p.writes, p.reads
 	s.queries = newQueries(s.dialect)
 	s.reader = &executor{on: s.reads}
+	s.schemaPool = p.schemaPool
 	err = s.migrate(ctx, p.schema, migrationFiles)
 	if p.schema != p.writes {
 		err = errors.Join(err, p.schema.Close())
@@ -132,10 +135,11 @@ func (s *Store) Close() error {
 
 // Ping reads from the store and gives StoreFailure if that fails.
 func (s *Store) Ping(ctx context.Context) error {
-	if _, err := schemaVersion(ctx, s.reader, s.dialect); err != nil {
-		return s.fail(ctx, "state.Ping", err)
+	own, err := ownSchema(migrationFiles)
+	if err == nil {
+		_, err = own.version(ctx, s.reader, s.dialect)
 	}
-	return nil
+	return s.fail(ctx, "state.Ping", err)
 }
 
 // write runs one transaction on the writer; see there. The time at which it
@@ -188,6 +192,8 @@ func (s *Store) fail(ctx context.Context, op string, err error) error {
 	var failed *host.Error
 	var problem *abi.Problem
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &failed) && failed.Op == "":
 		return host.Fail(op, failed.Problem, failed.Cause)
 	case errors.As(err, &failed):

@@ -103,7 +103,7 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 		db: c.DB, store: c.Store, shared: c.Shared, embedder: c.Embedder, now: c.Now, poll: c.Poll, log: c.Logger, holder: host.NewID("keeper_"),
 		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1), ranking: c.Ranking, initialTrust: c.InitialTrust,
 	}
-	if k.db.Write == nil || k.db.Reads == nil {
+	if k.db.Write == nil || k.db.Reads == nil || k.db.Migrate == nil {
 		return nil, fail(op, badValue("the keeper has no database"))
 	}
 	if !(k.initialTrust >= 0 && k.initialTrust <= 1) {

@@ -3,12 +3,9 @@ package keeper
 import (
 	"context"
 	"embed"
-	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 
-	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 )
@@ -16,91 +13,35 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// The statements for the schema's own versions.
-const (
-	makeSchema    = "CREATE TABLE IF NOT EXISTS memory_schema (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)"
-	schemaVersion = "SELECT COUNT(*) FROM memory_schema"
-	addVersion    = "INSERT INTO memory_schema (version, applied_at) VALUES (?, ?)"
-	makeHead      = "INSERT INTO memory_head (head_no, last_no, trimmed, scrub_to, scrubbed) VALUES (1, 0, 0, 0, 0)"
-)
-
-// wordsOf gives the words in braces of the migrations.
+// wordsOf gives the words in braces of the migrations that are the keeper's own.
 func wordsOf(dialect string) *strings.Replacer {
 	if dialect == host.SQLite {
-		return strings.NewReplacer("{id}", "TEXT", "{entity}", "TEXT", "{key}", "TEXT", "{bytes}", "BLOB",
-			"{number}", "INTEGER PRIMARY KEY", "{clustered}", "WITHOUT ROWID", "{engine}", "")
+		return strings.NewReplacer("{entity}", "TEXT", "{number}", "INTEGER PRIMARY KEY", "{engine}", "")
 	}
-	binary := func(n int) string { return "VARBINARY(" + strconv.Itoa(n) + ")" }
-	return strings.NewReplacer("{id}", binary(host.MaxIDBytes), "{entity}", binary(memory.MaxEntityBytes), "{key}", binary(abi.KeyBytes), "{bytes}", "LONGBLOB",
-		"{number}", "BIGINT NOT NULL PRIMARY KEY", "{clustered}", "ENGINE=InnoDB", "{engine}", "ENGINE=InnoDB")
+	return strings.NewReplacer("{entity}", "VARBINARY("+strconv.Itoa(memory.MaxEntityBytes)+")", "{number}", "BIGINT NOT NULL PRIMARY KEY", "{engine}", "ENGINE=InnoDB")
 }
 
-// migrate brings the keeper's tables forward to the newest version, and refuses
-// those of a newer Sluice. Each statement is safe to repeat and safe beside
-// another process that does the same.
+const (
+	theHead  = "SELECT head_no FROM memory_head WHERE head_no = 1"
+	makeHead = "INSERT INTO memory_head (head_no, last_no, trimmed, scrub_to, scrubbed) VALUES (1, 0, 0, 0, 0)"
+)
+
+// migrate brings the keeper's tables forward to the newest version, and refuses those
+// of a newer Sluice.
 func (k *Keeper) migrate(ctx context.Context) error {
-	steps, err := migrations(migrationFiles)
+	err := k.db.Migrate(ctx, host.Schema{Of: "the memories", Versions: "memory_schema", Files: migrationFiles, Words: wordsOf(k.db.Dialect)})
 	if err != nil {
 		return err
-	}
-	if k.db.Dialect == host.SQLite { // its schema is in the transaction, and nothing but a transaction writes
-		return k.db.Write(ctx, func(ctx context.Context, on host.Statements) error { return k.migrateOn(ctx, on, on, steps) })
-	}
-	if _, err := k.db.Reads.ExecContext(ctx, makeSchema); err != nil {
-		return err
-	}
-	return k.db.Write(ctx, func(ctx context.Context, on host.Statements) error { return k.migrateOn(ctx, k.db.Reads, on, steps) })
-}
-
-func (k *Keeper) migrateOn(ctx context.Context, schema, rows host.Statements, steps []string) error {
-	if _, err := schema.ExecContext(ctx, makeSchema); err != nil {
-		return err
-	}
-	var have int
-	if _, err := row(ctx, rows, schemaVersion, nil, &have); err != nil {
-		return err
-	}
-	if have > len(steps) {
-		return abi.NewProblem(abi.StoreFailure, "the memories have schema version %d; this Sluice knows %d", have, len(steps)).WithHint("use the Sluice that wrote them, or a newer one")
-	}
-	for i, step := range steps[have:] {
-		for statement := range strings.SplitSeq(wordsOf(k.db.Dialect).Replace(step), ";\n") {
-			if strings.TrimSpace(statement) == "" {
-				continue
-			}
-			if _, err := schema.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("schema version %d of the memories: %w", have+i+1, err)
-			}
-		}
-		if _, err := exec(ctx, rows, addVersion, have+i+1, k.now().UnixMicro()); err != nil {
-			return err
-		}
 	}
 	var head int
-	found, err := row(ctx, rows, "SELECT head_no FROM memory_head WHERE head_no = 1", nil, &head)
-	if err == nil && !found {
-		_, err = exec(ctx, rows, makeHead)
+	if found, err := row(ctx, k.db.Reads, theHead, nil, &head); err != nil || found {
+		return err
 	}
-	return err
-}
-
-// migrations gives the files in order; their names begin with the version that
-// they lead to.
-func migrations(files fs.FS) ([]string, error) {
-	names, err := fs.Glob(files, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	var steps []string
-	for i, name := range names { // Glob sorts
-		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", i+1)) {
-			return nil, fmt.Errorf("BUG: migration %s is not number %d", name, i+1)
+	return k.db.Write(ctx, func(ctx context.Context, on host.Statements) error {
+		found, err := row(ctx, on, theHead, nil, &head) // another process may have been first
+		if err == nil && !found {
+			_, err = exec(ctx, on, makeHead)
 		}
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, string(text))
-	}
-	return steps, nil
+		return err
+	})
 }
