@@ -141,24 +141,32 @@ func (m *memory) Free() { m.bytes = nil }
 
 // hostFunctions are those of the contract, and the block functions beside them.
 func (p *Peer) hostFunctions() []extism.HostFunction {
-	var functions []extism.HostFunction
-	add := func(name string, call extism.HostFunctionStackCallback, params, results []extism.ValueType) {
-		f := extism.NewHostFunctionWithStack(name, call, params, results)
-		f.SetNamespace(abi.NamespaceHost)
-		functions = append(functions, f)
-	}
-	for name, n := range abi.HostFuncs() {
-		add(name, func(ctx context.Context, guest *extism.CurrentPlugin, stack []uint64) {
-			stack[0] = p.serve(ctx, guest, name, stack[:n])
-		}, slices.Repeat([]extism.ValueType{extism.ValueTypeI64}, n), []extism.ValueType{extism.ValueTypeI64})
-	}
+	functions := Functions(func() []sandbox.Function { return p.functions })
 	copying := []extism.ValueType{extism.ValueTypeI64, extism.ValueTypeI32, extism.ValueTypeI32}
 	for _, name := range abi.BlockFuncs() {
-		add(name, func(_ context.Context, guest *extism.CurrentPlugin, stack []uint64) {
+		functions = append(functions, function(name, func(_ context.Context, guest *extism.CurrentPlugin, stack []uint64) {
 			p.copyBlock(guest, name == abi.FuncBlockWrite, uint32(stack[0]), uint32(stack[1]), uint32(stack[2]))
-		}, copying, nil)
+		}, copying, nil))
 	}
 	return functions
+}
+
+// Functions are the contract's host functions as the reference host takes them, for who
+// runs a module there in a way of their own. Each call of one is served by what is
+// granted then; what is not is a problem of the guest's.
+func Functions(granted func() []sandbox.Function) (functions []extism.HostFunction) {
+	for name, n := range abi.HostFuncs() {
+		functions = append(functions, function(name, func(ctx context.Context, guest *extism.CurrentPlugin, stack []uint64) {
+			stack[0] = serve(ctx, guest, granted(), name, stack[:n])
+		}, slices.Repeat([]extism.ValueType{extism.ValueTypeI64}, n), []extism.ValueType{extism.ValueTypeI64}))
+	}
+	return functions
+}
+
+func function(name string, call extism.HostFunctionStackCallback, params, results []extism.ValueType) extism.HostFunction {
+	f := extism.NewHostFunctionWithStack(name, call, params, results)
+	f.SetNamespace(abi.NamespaceHost)
+	return f
 }
 
 // copyBlock copies between the kernel's memory and the guest's. What lies outside ends
@@ -178,20 +186,20 @@ func (p *Peer) copyBlock(guest *extism.CurrentPlugin, toBlock bool, block, at, n
 
 // serve runs one host call and gives what the guest gets: the handle of a block, 0, or
 // the negated handle of a problem.
-func (p *Peer) serve(ctx context.Context, guest *extism.CurrentPlugin, name string, handles []uint64) uint64 {
+func serve(ctx context.Context, guest *extism.CurrentPlugin, granted []sandbox.Function, name string, handles []uint64) uint64 {
 	args := make([][]byte, len(handles))
 	for i, h := range handles {
 		b, err := guest.ReadBytes(h)
 		if err != nil {
 			panic(err) // which ends the guest
 		}
-		args[i] = b
+		args[i] = slices.Clone(b) // the guest's memory may move
 	}
-	i := slices.IndexFunc(p.functions, func(f sandbox.Function) bool { return f.Name == name })
+	i := slices.IndexFunc(granted, func(f sandbox.Function) bool { return f.Name == name })
 	if i < 0 {
 		return -give(guest, encoded(abi.NewProblem(abi.NotGranted, "%s is not granted", name)))
 	}
-	result, problem := p.functions[i].Call(ctx, args)
+	result, problem := granted[i].Call(ctx, args)
 	if problem != nil {
 		return -give(guest, encoded(problem))
 	}
