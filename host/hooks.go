@@ -100,6 +100,10 @@ type Injection struct {
 	Recalled []abi.Memory // told as memories of earlier, best first
 	Text     string       // what else is to be known, a line each; empty adds nothing
 	Note     string       // for the record
+
+	// Used is what the hook itself has used of models for the session and not told
+	// before: it counts in the session's budgets as the answers do.
+	Used Amount
 }
 
 // A ToolCall is a call as the gate accepted it. Each hook has a copy of its own:

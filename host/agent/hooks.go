@@ -26,6 +26,7 @@ func (t *turn) recall(ctx context.Context, notes []string) error {
 	var kept []string
 	for _, in := range injections {
 		t.recalled = append(t.recalled, in.Recalled...)
+		t.spend(in.Used)
 		for line := range strings.Lines(in.Text) {
 			if line = strings.TrimSpace(line); line != "" {
 				t.remarks = append(t.remarks, line)

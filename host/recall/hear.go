@@ -3,12 +3,15 @@ package recall
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/keeper"
 )
@@ -44,25 +47,94 @@ func (r *Recall) hear(ctx context.Context, m memory.Message, input int) (h heard
 	if err != nil || answered {
 		return heard{ids: kept}, err
 	}
-	h, err = r.keepDeclared(ctx, m, memory.Listen(m))
+	byRules := memory.Listen(m)
+	h, err = r.keepDeclared(ctx, m, byRules)
 	if err == nil {
-		r.askModel(m)
+		r.askModel(m, byRules)
 	}
 	return h, err
 }
 
-// askModel has the model hear the words, for what the rules do not know to read.
-func (r *Recall) askModel(m memory.Message) {
-	if r.Ask == nil {
+// requestBytes is how many bytes of a request make a token at most, in any language.
+const requestBytes = 4
+
+// askModel has the model hear the words, for what the rules do not know to read. What
+// it uses is counted by the size of the request at once, since the process may end with
+// the session, and the rest of it with the session's next answer. What it says of words
+// that were forgotten meanwhile is nothing.
+func (r *Recall) askModel(m memory.Message, byRules []memory.Node) {
+	if r.Ask == nil || strings.TrimSpace(m.Text) == "" {
 		return
 	}
-	r.background.run(fmt.Sprintf("hear input %s of %s/%s/%s", m.Input, m.Tenant, m.User, m.Session), askTime, func(ctx context.Context) error {
-		more, _, err := memory.ListenWith(ctx, r.Ask, m)
-		if err == nil {
-			_, err = r.keepDeclared(ctx, m, more) // the keeper keeps the same words once
+	ref := host.SessionRef{Tenant: m.Tenant, User: m.User, Session: m.Session}
+	told := host.Amount{Tokens: int64(len(memory.ListenSystem())+len(memory.ListenUser(m))+len(memory.ListenSchema())) / requestBytes}
+	ask := func(ctx context.Context, system, user string, schema json.RawMessage) (string, error) {
+		answer, used, err := r.Ask(ctx, system, user, schema)
+		r.hasUsed(ref, host.Amount{Tokens: used.Tokens - told.Tokens, Money: used.Money})
+		return answer, err
+	}
+	began := r.background.run(hearingIn(ref)+string(m.Input), askTime, func(ctx context.Context) error {
+		more, _, err := memory.ListenWith(ctx, ask, m)
+		if err != nil || len(more) == 0 {
+			return err
 		}
+		if gone, err := r.isForgotten(ctx, ref, m.At); err != nil || gone {
+			return err
+		}
+		_, err = r.keepDeclared(ctx, m, memory.Besides(byRules, more))
 		return err
 	})
+	if began {
+		r.hasUsed(ref, told)
+	}
+}
+
+// hearingBy and hearingIn give what the names of the hearings of a user and of a
+// session begin with.
+func hearingBy(o keeper.Owner) string { return fmt.Sprintf("hear %q %q ", o.Tenant, o.User) }
+
+func hearingIn(ref host.SessionRef) string {
+	return hearingBy(ownerOf(ref)) + fmt.Sprintf("%q input ", ref.Session)
+}
+
+// isForgotten reports whether what was said in a session at a time was forgotten since,
+// also elsewhere: with everything of its user, or by the session's purge.
+func (r *Recall) isForgotten(ctx context.Context, ref host.SessionRef, at time.Time) (bool, error) {
+	until, err := r.Keeper.ForgottenUntil(ctx, ownerOf(ref))
+	if err != nil || !until.Before(at) {
+		return true, err
+	}
+	filter := state.RecordFilter{Session: ref, Kinds: []host.RecordKind{host.RecordEvent}}
+	for {
+		records, err := r.Store.Records(ctx, ref.Tenant, filter)
+		if err != nil || len(records) == 0 {
+			return false, err
+		}
+		for _, record := range records {
+			if filter.AfterSeq = record.Seq; isPurge(record) && !record.Time.Before(at) {
+				return true, nil
+			}
+		}
+	}
+}
+
+// hasUsed counts what a model used for a session beside its answers; less than nothing
+// is nothing.
+func (r *Recall) hasUsed(ref host.SessionRef, more host.Amount) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.used[ref]; known || len(r.used) < maxTurns {
+		r.used[ref] = host.Budget{Used: r.used[ref]}.Spend(more).Used
+	}
+}
+
+// takeUsed gives what was counted and not told before.
+func (r *Recall) takeUsed(ref host.SessionRef) host.Amount {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	used := r.used[ref]
+	delete(r.used, ref)
+	return used
 }
 
 func (r *Recall) keepDeclared(ctx context.Context, m memory.Message, nodes []memory.Node) (h heard, err error) {

@@ -96,9 +96,10 @@ func (r *Recall) take(ref host.SessionRef) *turn {
 	return t
 }
 
-// Forgotten drops the words of an owner's turns that are under way, for whoever had
-// something of the owner forgotten. The turns go on.
+// Forgotten drops the words of an owner's turns that are under way, and ends the
+// hearing of them, for whoever had something of the owner forgotten. The turns go on.
 func (r *Recall) Forgotten(o keeper.Owner) {
+	r.background.end(hearingBy(o))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for ref, t := range r.turns {
