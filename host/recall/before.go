@@ -47,7 +47,8 @@ func (r *Recall) recollect(ctx context.Context, q host.Reasoning) host.Injection
 		}
 	}
 	in := r.quoted(found)
-	in.Text = strings.Join(append(slices.Clone(h.remarks), remarkOf(left)...), "\n")
+	remarks := slices.Concat(h.remarks, remarkOf(left), r.choices(ctx, q, found))
+	in.Text = strings.Join(remarks, "\n")
 	r.know(q, func(t *turn) {
 		t.injected, t.found, t.texts = in, err == nil, texts(found)
 		t.sources = append(slices.Clone(h.ids), ids(found)...)
