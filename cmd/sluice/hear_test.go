@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 type listener struct {
 	*httptest.Server
 	heard func(message string) (status int, reply string) // what it says that a message declares
+	says  string                                          // whatever it is told
 
 	mu      sync.Mutex
 	hearing []string // guarded by mu: the requests to hear
@@ -29,7 +31,7 @@ type listener struct {
 
 func newListener(t *testing.T, heard func(string) (int, string)) *listener {
 	t.Helper()
-	l := &listener{heard: heard}
+	l := &listener{heard: heard, says: "好的。"}
 	l.Server = httptest.NewServer(http.HandlerFunc(l.serve))
 	t.Cleanup(l.Close)
 	return l
@@ -45,7 +47,7 @@ func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	piece, finish := map[string]any{"content": "好的。"}, "stop"
+	piece, finish := map[string]any{"content": l.says}, "stop"
 	if strings.HasPrefix(asked.Messages[0].Content, "You read ONE message") {
 		l.mu.Lock()
 		l.hearing, l.models = append(l.hearing, string(body)), append(l.models, asked.Model)
@@ -202,6 +204,30 @@ func TestWhoHearsIsAChoice(t *testing.T) {
 	for _, args := range [][]string{{"--hear", "nobody"}, {"--hear", "model"}} {
 		if code, _, errs := s.chats("s1", []string{"hello"}, args...); code != exitUsage || !strings.Contains(errs, "--hear") {
 			t.Errorf("%v: exit code %d: %s", args, code, errs)
+		}
+	}
+}
+
+// An answer that says more than trust allows, twice, ends in words that a shop owner
+// understands, in their language.
+func TestAWithheldAnswerIsExplained(t *testing.T) {
+	s := newShopHome(t)
+	l := newListener(t, nil)
+	l.says = "推荐继续发大额券。I recommend 20 off."
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(policy, []byte(demoRemembers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ session, locale, words, want string }{
+		{"zh", "zh-CN", "今晚的券怎么发？", "我的回答没有发给您：其中含有明确的建议。您在“pricing”方面对我的信任度目前是 0.50"},
+		{"en", "en", "券怎么发 (coupon)", "我的回答没有发给您"},
+	} {
+		code, out, errs := s.chats(tt.session, []string{tt.words}, "--locale", tt.locale, "--policy", policy, "--model", "openai", "--model-url", l.URL+"/v1", "--model-name", "m")
+		if code != exitOK || !strings.Contains(out, tt.want) || strings.Contains(out, "大额券") {
+			t.Errorf("exit code %d: %s%s", code, out, errs)
+		}
+		if shown := run(t, s.env, "session", "show", tt.session, "--user", "mia"); !strings.Contains(shown, tt.want) || strings.Contains(shown, "大额券") {
+			t.Errorf("the session keeps %s", shown)
 		}
 	}
 }

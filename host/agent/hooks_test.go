@@ -278,6 +278,43 @@ func TestAfterReasoning(t *testing.T) {
 	}
 }
 
+// A guard's words for the user take the place of those of the code, and are stored; the
+// hooks and the operator are told of the problem all the same.
+func TestAGuardsWordsStandInThePlaceOfARefusedAnswer(t *testing.T) {
+	problem := abi.NewProblem(abi.Refused, "the price is wrong")
+	for _, tt := range []struct {
+		name    string
+		instead []string // of each answer
+		want    string
+	}{
+		{"words", []string{"Held back: ask for the figures.", "Held back: ask for the figures."}, "Held back: ask for the figures."},
+		{"of the last answer alone", []string{"Held back.", ""}, abi.RowOf(abi.Refused).UserZH},
+		{"none", []string{"", ""}, abi.RowOf(abi.Refused).UserZH},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHouse(t, answers(func() (model.Reply, error) { return model.Reply{Text: "the price is 1", Finish: model.FinishStop}, nil }))
+			judged, troubled := 0, 0
+			h.hook(host.Hook{Name: "it", PostReasoning: func(_ context.Context, r host.Reasoning) (host.Opinion, error) {
+				if r.Locale != session.Locale {
+					t.Errorf("the hook is told of the locale %q", r.Locale)
+				}
+				judged++
+				return host.Opinion{Problem: problem, Instead: tt.instead[judged-1]}, nil
+			}}, host.Hook{Name: "alerted", Observer: true, OnProblem: func(context.Context, host.Trouble) error { troubled++; return nil }})
+			answer := h.mustTurn("1", "hi")
+			if answer.Text != tt.want || answer.Reason != Refused || judged != 2 || troubled != 1 || strings.Contains(h.shown(), "price") {
+				t.Errorf("the turn ends with %+v; judged %d times, told of %d problems; the user saw %q", answer, judged, troubled, h.shown())
+			}
+			if tt.name == "words" && (h.shown() != tt.want || h.count(host.EventNotice) != 0) {
+				t.Errorf("the user saw %q and %d notices", h.shown(), h.count(host.EventNotice))
+			}
+			if again := h.mustTurn("1", "hi"); !again.Repeated || again.Text != tt.want {
+				t.Errorf("delivered again, the input gives %+v", again)
+			}
+		})
+	}
+}
+
 func (h *house) shown() string {
 	text := ""
 	for _, e := range h.events {

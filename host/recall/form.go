@@ -55,6 +55,15 @@ func localeOf(words string) string {
 	return "en"
 }
 
+// localeIn gives the language for the user: that of the words, where they show it, and
+// else the session's.
+func localeIn(q host.Reasoning, words string) string {
+	if locale := localeOf(words); locale != "en" || q.Locale == "" {
+		return locale
+	}
+	return q.Locale
+}
+
 // judge withholds an answer that says more than its form allows, also beside calls:
 // its words are shown. One that decides without calls becomes a trace once the user has
 // it. Answers without a decision pass.
@@ -73,7 +82,7 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 	}
 	if found := memory.CheckForm(t.form, q.Text, t.texts...); len(found) > 0 {
 		problem := abi.NewProblem(abi.Refused, "trust in %s is %.2f, so an answer about it may not say %q", t.at.Domain, t.trust, found[0].Words)
-		return host.Opinion{Problem: problem.WithHint("%s", t.form.Instruction("")), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
+		return host.Opinion{Problem: problem.WithHint("%s", t.form.Instruction("")), Instead: t.form.Withheld(t.at.Domain, t.trust, localeIn(q, t.words)), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
 	}
 	if len(q.Calls) > 0 {
 		return host.Opinion{}, nil
