@@ -65,6 +65,13 @@ type Call struct {
 	Notice func(words string)
 }
 
+// A CallRef names a call, and where it was made.
+type CallRef struct {
+	Session SessionRef
+	Live    LiveID // empty for none
+	Call    CallID
+}
+
 // A Mode says how much a session's user lets the assistant do by itself. Any
 // other word counts as the strictest.
 type Mode string

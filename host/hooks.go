@@ -59,6 +59,7 @@ type Hook struct {
 type Reasoning struct {
 	Session  SessionRef
 	Live     LiveID
+	Locale   string    // of the user, BCP 47; empty where it is not known
 	Input    int       // ordinal of the user input that is answered
 	Round    int       // ordinal of the answer for that input, from 1
 	Text     string    // of the answer; the user's words before it
@@ -100,6 +101,10 @@ type Injection struct {
 	Recalled []abi.Memory // told as memories of earlier, best first
 	Text     string       // what else is to be known, a line each; empty adds nothing
 	Note     string       // for the record
+
+	// Used is what the hook itself has used of models for the session and not told
+	// before: it counts in the session's budgets as the answers do.
+	Used Amount
 }
 
 // A ToolCall is a call as the gate accepted it. Each hook has a copy of its own:
@@ -143,6 +148,11 @@ type Opinion struct {
 	Say     string       // why, for the user
 	Problem *abi.Problem // refuses
 	Note    string       // for the record
+
+	// Instead is what the user is left with where an answer of the model is refused for
+	// good, in the user's language: what was held back, why, and what can be done. Empty
+	// leaves the words of the problem's code.
+	Instead string
 }
 
 // TurnAnswered is the Reason of a turn whose answer the user has.

@@ -66,9 +66,23 @@ func contradictory(a, b Node) bool {
 		a.Tenant != b.Tenant || a.User != b.User || a.Entity != b.Entity || a.Scene != b.Scene {
 		return false
 	}
+	if leavesRoom(*a.Claim, *b.Claim) {
+		return false
+	}
 	strict := a.Kind == Constraint || b.Kind == Constraint
 	one, other := Compare(*a.Claim, *b.Claim, 0, strict), Compare(*b.Claim, *a.Claim, 0, strict)
 	return one == Contradicts || other == Contradicts
+}
+
+// leavesRoom reports whether two claims are the two ends of one range: not below 59, and
+// not above 99.
+func leavesRoom(a, b Claim) bool {
+	if a.Low == nil || a.High == nil || a.Not || b.Not || len(a.Words)+len(b.Words) > 0 {
+		return false
+	}
+	low, high, ok := inUnitOf(a, b)
+	lower, upper := *a.High >= OpenEnd && low <= -OpenEnd, *a.Low <= -OpenEnd && high >= OpenEnd
+	return ok && (lower && *a.Low <= high || upper && low <= *a.High)
 }
 
 func ranked(a, b Node) (winner, loser Node, clear bool) {

@@ -24,6 +24,32 @@ func (f Form) Instruction(locale string) string {
 		"该领域的信任度低。只给出证据：说过什么、测得什么、做过什么（附编号）。不要推荐、建议、提议、下指令，也不要说可以或应该怎么做；由用户决定。")
 }
 
+// Withheld tells the user that an answer in a domain was not shown because it said more
+// than the form allows: what was held back, why, and what the user can do. Of Recommend,
+// under which nothing is held back, it is empty.
+func (f Form) Withheld(domain string, trust float64, locale string) string {
+	speak := speakIn(locale)
+	var what, may string
+	switch f {
+	case Recommend:
+		return ""
+	case Refer:
+		what = speak.pick("a recommendation", "明确的建议")
+		may = speak.pick("middling, so I may show you evidence and at most one weak reference", "中等，我只能列出依据，最多再给一条参考")
+	default:
+		what = speak.pick("advice", "建议")
+		may = speak.pick("low, so I may show you evidence alone: what was said, measured and done", "较低，我只能列出依据：说过什么、测得什么、做过什么")
+	}
+	return speak.pick(
+		"I held my answer back: it gave %[1]s. Your trust in me for \"%[2]s\" is %.2[3]f of 1, which is %[4]s. The decision is yours. "+
+			"You can ask me for the figures and the record alone, or tell me what you have decided, and I do it. "+
+			"Trust grows with decisions whose outcome was good; from %.2[5]f on I may recommend.",
+		"我的回答没有发给您：其中含有%[1]s。您在“%[2]s”方面对我的信任度目前是 %.2[3]f（满分 1），%[4]s。决定由您来做。"+
+			"您可以让我只列出数据和记录，或者直接告诉我您的决定，由我去执行。"+
+			"采纳后效果好的决策会提高信任度，达到 %.2[5]f 后我才可以给出建议。",
+		what, plainWord(domain), trust, may, RecommendFrom)
+}
+
 // MaxFormBytes bounds an answer that is checked for its form. What is longer is a
 // finding of its own: nobody can tell what its rest says.
 const MaxFormBytes = 32 << 10

@@ -159,3 +159,29 @@ func FuzzCheckForm(f *testing.F) {
 		}
 	})
 }
+
+// What the user reads in the place of an answer says what was held back, why, and what to
+// do; it is itself no advice on the matter.
+func TestAWithheldAnswerIsExplained(t *testing.T) {
+	for _, tt := range []struct {
+		form   Form
+		locale string
+		want   []string
+	}{
+		{EvidenceOnly, "en", []string{"advice", `"pricing"`, "0.35 of 1", "low", "figures", "0.70"}},
+		{Refer, "en", []string{"a recommendation", "0.35", "middling", "reference"}},
+		{EvidenceOnly, "zh-CN", []string{"含有建议", "“pricing”", "0.35", "较低", "数据和记录", "0.70"}},
+		{Refer, "zh-CN", []string{"明确的建议", "中等", "参考"}},
+		{Recommend, "en", nil},
+	} {
+		text := tt.form.Withheld("pricing", 0.35, tt.locale)
+		for _, want := range tt.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s in %s: %q lacks %q", tt.form, tt.locale, text, want)
+			}
+		}
+		if (text == "") != (tt.want == nil) || strings.Contains(text, "%!") {
+			t.Errorf("%s in %s: %q", tt.form, tt.locale, text)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -96,8 +97,9 @@ type modelDeclaration struct {
 // ReadDeclarations reads a model's answer, strictly: what is not the schema's JSON
 // is BadArguments and nothing is kept. A declaration is kept only where its words
 // are really in the message and are there the user's own: not asked, quoted,
-// supposed or somebody else's. A claim is kept only where its numbers stand in these
-// words.
+// supposed or somebody else's. A claim is kept only where its numbers and its unit stand
+// in these words. Tenant, user, layer and source are the message's; priority and pin are
+// nobody's to give here.
 func ReadDeclarations(reply string, m Message) ([]Node, []Dropped, error) {
 	read, err := decodeReply(reply)
 	if err != nil {
@@ -143,12 +145,13 @@ func decodeReply(reply string) (modelReply, error) {
 	return read, nil
 }
 
-// checked makes a node of what a model found, or says why not.
+// checked makes a node of what a model found, or says why not. Its text is the whole
+// clauses that the evidence is in, so that no word is left out that turns them around.
+// What the rules read in them comes before what the model does.
 func (m Message) checked(d modelDeclaration, text string, parts []sentence) (Node, string) {
 	evidence := strings.TrimSpace(d.Evidence)
-	at := strings.Index(text, evidence)
 	switch {
-	case evidence == "" || at < 0:
+	case evidence == "" || !strings.Contains(text, evidence):
 		return Node{}, "its words are not in the message"
 	case !slices.Contains([]Kind{Preference, Constraint, Feedback, FactOf}, d.Kind):
 		return Node{}, "it is of no kind that a user declares"
@@ -157,23 +160,65 @@ func (m Message) checked(d modelDeclaration, text string, parts []sentence) (Nod
 	case !slices.Contains([]string{"", "live", "planning", "review"}, d.Scene):
 		return Node{}, "there is no such scene"
 	}
-	own := false
+	own := -1
 	for at := range places(text, evidence) { // one place where the user says so is enough
-		own = own || declaredAt(at, at+len(evidence), parts)
+		if own < 0 && declaredAt(at, at+len(evidence), parts) {
+			own = at
+		}
 	}
-	if !own {
+	if own < 0 {
 		return Node{}, "it is asked, quoted, supposed, for the moment or somebody else's"
 	}
-	low := simplified.Replace(asciiLower(evidence))
-	n := m.declared(evidence, low, d.Kind, Subjects())
-	n.Trust, n.Scene, n.Claim = ModelTrust, d.Scene, nil
-	if d.Entity != "" && strings.Contains(asciiLower(text), asciiLower(d.Entity)) {
+	words := text[clauseStart(own, parts):clauseEnd(own+len(evidence), parts)]
+	low := simplified.Replace(asciiLower(words))
+	if tooShort(low) {
+		return Node{}, "it says too little"
+	}
+	n := m.declared(words, low, d.Kind, Subjects())
+	n.Trust, n.Scene = ModelTrust, d.Scene
+	if d.Entity != "" && strings.Contains(asciiLower(words), asciiLower(d.Entity)) {
 		n.Entity = d.Entity
 	}
-	if d.Claim != nil {
+	if n.Claim == nil && d.Claim != nil {
 		n.Claim = d.Claim.borneOut(low)
 	}
 	return n, ""
+}
+
+// clauseStart gives where the clause begins that a place in a text is in.
+func clauseStart(at int, parts []sentence) int {
+	for _, s := range parts {
+		if s.start <= at && at < s.end {
+			for _, c := range clauses(s.low) {
+				if at < s.start+c.end {
+					return min(at, s.start+c.start)
+				}
+			}
+		}
+	}
+	return at
+}
+
+// clauseEnd gives where the clause ends that the text before a place is in.
+func clauseEnd(end int, parts []sentence) int {
+	for _, s := range parts {
+		if s.start < end && end <= s.end {
+			for _, c := range clauses(s.low) {
+				if end <= s.start+c.end {
+					return s.start + c.end
+				}
+			}
+		}
+	}
+	return end
+}
+
+// Besides gives those of more that say nothing about words that heard is about: where
+// two read the same words of a message, the first reading stands.
+func Besides(heard, more []Node) []Node {
+	return slices.DeleteFunc(slices.Clone(more), func(n Node) bool {
+		return slices.ContainsFunc(heard, func(h Node) bool { return strings.Contains(h.Text, n.Text) || strings.Contains(n.Text, h.Text) })
+	})
 }
 
 // places gives where a piece stands in a text.
@@ -206,10 +251,11 @@ func declaredAt(start, end int, parts []sentence) bool {
 	return touched
 }
 
-// borneOut gives the claim where the words that it was read from state its numbers,
-// and nil else. An end that is not given is open.
+// borneOut gives the claim where the words that it was read from state its numbers and
+// its unit, and nil else. An end that is not given is open. The topic is the model's
+// own, and so no more than a name.
 func (c Claim) borneOut(low string) *Claim {
-	if strings.TrimSpace(c.Topic) == "" || len(c.Topic) > MaxTopicBytes || len(c.Words) > MaxDeclarations {
+	if !isName(foldWord(c.Topic)) || len(c.Words) > MaxDeclarations || c.Unit != "" && !strings.Contains(low, foldWord(c.Unit)) {
 		return nil
 	}
 	for _, end := range []*float64{c.Low, c.High} {
@@ -236,6 +282,16 @@ func (c Claim) borneOut(low string) *Claim {
 	}
 	c.Topic = foldWord(c.Topic)
 	return &c
+}
+
+// maxNameBytes bounds the name of a topic: two or three words.
+const maxNameBytes = 48
+
+// isName reports whether a topic is a name such as "opening.minutes", and no text.
+func isName(topic string) bool {
+	return topic != "" && len(topic) <= maxNameBytes && !strings.ContainsFunc(topic, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-", r)
+	})
 }
 
 func stated(number float64, low string) bool {

@@ -13,18 +13,20 @@ import (
 )
 
 // A Question asks a user whether their words still hold, since what they do
-// contradicts them. It is asked once, and then waits for the answer.
+// contradicts them, or which of two declarations of theirs counts, since they contradict
+// each other (see NewChoice). It is asked once, and then waits for the answer.
 type Question struct {
 	ID       string        `json:"id"`
 	Tenant   host.TenantID `json:"tenant"`
 	User     host.UserID   `json:"user"`
-	Memory   ID            `json:"memory"` // the L1
+	Memory   ID            `json:"memory"`          // the L1; of two the one that was said first
+	Other    ID            `json:"other,omitempty"` // the L1 that contradicts it; empty where habits do
 	Topic    string        `json:"topic"`
 	Domain   string        `json:"domain,omitempty"`
 	Scene    string        `json:"scene,omitempty"`
 	Said     Claim         `json:"said"`
-	Seen     Claim         `json:"seen"` // in the newest gap
-	Gaps     []string      `json:"gaps"` // that made it; later ones name it
+	Seen     Claim         `json:"seen"`           // in the newest gap, or the other L1's
+	Gaps     []string      `json:"gaps,omitempty"` // that made it; later ones name it
 	Evidence []ID          `json:"evidence"`
 	Raised   time.Time     `json:"raised"`
 	Asked    time.Time     `json:"asked,omitzero"`
@@ -210,6 +212,7 @@ type Answer struct {
 type Resolved struct {
 	Question Question
 	Memory   Node  // the L1 after the answer; its text is what it was
+	Other    *Node // likewise the other one, where the question was which of two counts
 	New      *Node // the user's new words, where updated; it has no ID yet, and Memory.SupersededBy is to name it
 	Gaps     []Gap // those that the answer closes, with their evidence
 }

@@ -39,7 +39,7 @@ func TestScenarios(t *testing.T) {
 
 // scenarioMinima is how many scenarios each suite must have.
 func scenarioMinima() map[string]int {
-	return map[string]int{"reconcile": 30, "trust": 20, "forget": 25, "inject": 15, "distill": 20}
+	return map[string]int{"reconcile": 70, "trust": 20, "forget": 25, "inject": 15, "distill": 20}
 }
 
 func readSuite(t *testing.T, name string) suite {
@@ -77,7 +77,7 @@ func (s *scene) do(raw json.RawMessage) {
 		s.Fatal(err)
 	}
 	steps := map[string]func(json.RawMessage){
-		"say": s.say, "see": s.see, "lives": s.lives, "reconcile": s.reconcile, "decide": s.decide, "settle": s.settle, "answer": s.answer,
+		"say": s.say, "see": s.see, "lives": s.lives, "reconcile": s.reconcile, "decide": s.decide, "settle": s.settle, "answer": s.answer, "oppose": s.oppose, "choose": s.choose,
 		"trace": s.trace, "again": s.again, "forge": s.forge, "replay": s.replay, "initial": s.begin, "form": s.form, "parts": s.parts, "instruct": s.instruct,
 		"judge": s.judge, "weigh": s.judge, "quote": s.quote, "hear": s.hear, "model": s.model, "facts": s.facts,
 	}

@@ -165,7 +165,11 @@ func (s *scene) decide(raw json.RawMessage) {
 		return
 	}
 	s.keep(q)
-	text := q.Text(s.declared[s.at(q.Memory)], cmp.Or(step.Locale, "zh-CN"))
+	said, locale := s.declared[s.at(q.Memory)], cmp.Or(step.Locale, "zh-CN")
+	text := q.Text(said, locale)
+	if q.IsChoice() {
+		text = q.ChoiceText(said, s.declared[s.at(q.Other)], locale)
+	}
 	for _, want := range step.Want.Has {
 		if !strings.Contains(text, want) {
 			s.errorf("the question lacks %q: %s", want, text)
@@ -270,6 +274,70 @@ func (s *scene) settle(raw json.RawMessage) {
 		}
 		if c.Outcome == OneWins && (c.Loser.Status != Superseded || c.Loser.SupersededBy != c.Winner.ID || c.Loser.Text == "" || c.Loser.Valid.Until.IsZero()) {
 			s.errorf("the loser becomes %+v", c.Loser)
+		}
+	}
+}
+
+// oppose has two declarations settled, which raises the question which one counts once.
+func (s *scene) oppose(raw json.RawMessage) {
+	var step struct {
+		Do   string
+		A, B ID
+		Day  int
+		Want bool
+	}
+	s.read(raw, &step)
+	a, b := s.declared[s.at(step.A)], s.declared[s.at(step.B)]
+	raised := Settle(LastWins, a, b).Outcome == UserAsked
+	if raised {
+		q := NewChoice(a, b, onDay(step.Day))
+		raised = !slices.ContainsFunc(s.questions, func(old Question) bool { return old.ID == q.ID })
+		if raised {
+			s.questions = append(s.questions, q)
+		}
+	}
+	if raised != step.Want {
+		s.errorf("a question was raised: %v, want %v", raised, step.Want)
+	}
+}
+
+// choose applies the user's words to the choice that was asked last.
+func (s *scene) choose(raw json.RawMessage) {
+	var step struct {
+		Do, Text string
+		Day      int
+		Want     struct {
+			Resolution       Resolution
+			Kept, Superseded []ID
+		}
+	}
+	s.read(raw, &step)
+	q := s.questions[len(s.questions)-1]
+	at, other := s.at(q.Memory), s.at(q.Other)
+	before := texts(s.declared)
+	a, ok := ReadChoice(Message{Text: step.Text, At: onDay(step.Day)}, s.declared[at], s.declared[other])
+	if a.Resolution != step.Want.Resolution || ok != (step.Want.Resolution != "") {
+		s.errorf("%q is read as %q, want %q", step.Text, a.Resolution, step.Want.Resolution)
+	}
+	if ok {
+		r, err := Choose(DefaultReconcile(), q, s.declared[at], s.declared[other], s.gaps, a)
+		if err != nil {
+			s.Fatalf("step %d: %v", s.step, err)
+		}
+		s.keep(r.Question)
+		s.declared[at], s.declared[other] = r.Memory, *r.Other
+	}
+	if !reflect.DeepEqual(before, texts(s.declared)) {
+		s.errorf("the user's words became %v", texts(s.declared))
+	}
+	for _, id := range step.Want.Kept {
+		if n := s.declared[s.at(id)]; n.Status != Active {
+			s.errorf("%s is %s", id, n.Status)
+		}
+	}
+	for _, id := range step.Want.Superseded {
+		if n := s.declared[s.at(id)]; n.Status != Superseded || n.SupersededBy == "" || n.Valid.Until.IsZero() {
+			s.errorf("%s became %+v", id, n)
 		}
 	}
 }

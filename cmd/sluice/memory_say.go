@@ -75,6 +75,10 @@ func (s speaker) life(l keeper.Life) string {
 	}
 	for _, q := range l.Questions {
 		fmt.Fprintf(&b, "%s  %s  %s\n", s.pick("\nquestion", "\n提问"), q.ID, s.question(q))
+		if q.IsChoice() {
+			b.WriteString(s.pick("  which counts: (1) %s \"%s\" or (2) %s \"%s\"\n", "  以哪条为准：①%s“%s”，②%s“%s”\n",
+				q.Memory, plain(q.Said.Text(s.locale())), q.Other, plain(q.Seen.Text(s.locale()))))
+		}
 	}
 	for i, t := range l.Traces {
 		if i == 0 {
@@ -152,7 +156,8 @@ func (s speaker) gap(g memory.Gap) string {
 }
 
 func (s speaker) resolution(r memory.Resolution) string {
-	return s.word(string(r), map[string]string{string(memory.Updated): "已更新", string(memory.Kept): "保持不变", string(memory.Retired): "已取消"})
+	return s.word(string(r), map[string]string{string(memory.Updated): "已更新", string(memory.Kept): "保持不变", string(memory.Retired): "已取消",
+		string(memory.First): "以第一条为准", string(memory.Second): "以第二条为准", string(memory.Both): "两条都保留"})
 }
 
 // question tells how far a question is.
@@ -162,6 +167,9 @@ func (s speaker) question(q memory.Question) string {
 		return s.pick("answered %s: %s", "%s 已答复：%s", when(q.Answered), s.resolution(q.Answer))
 	case !q.Asked.IsZero():
 		return s.pick("asked %s; not answered yet", "%s 已提问，等待答复", when(q.Asked))
+	}
+	if q.IsChoice() {
+		return s.pick("both count until the user has chosen; it waits to be asked when it matters", "两条都有效，待用户选择；将在相关时提问")
 	}
 	return s.pick("waits for a decision about it", "等待相关决策时提问")
 }

@@ -14,7 +14,7 @@ import (
 
 func (m *rememberer) gapsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "gaps", Short: "List where a user's words and what they do differ, and the questions that follow", Args: cobra.NoArgs,
+		Use: "gaps", Short: "List where a user's words differ from what they do or from each other, and the questions that follow", Args: cobra.NoArgs,
 		Example: "  sluice memory gaps --user mia\n  sluice memory gaps --user mia --json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return m.onTruth(c.Context(), func(k *minding) error { return m.gaps(c.Context(), k) })
@@ -46,13 +46,26 @@ func (m *rememberer) gaps(ctx context.Context, k *minding) error {
 	}
 	for _, q := range questions {
 		fmt.Fprintf(m.stdout, "\n%s  %s\n", q.ID, say.question(q))
-		said, err := k.Get(ctx, m.owner, q.Memory)
+		text, err := m.worded(ctx, k, q)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(m.stdout, "  %s\n", plain(q.Text(said, m.locale)))
+		fmt.Fprintf(m.stdout, "  %s\n", plain(text))
+		if q.IsChoice() {
+			fmt.Fprintf(m.stdout, "  (1) %s  (2) %s\n", q.Memory, q.Other)
+		}
 	}
 	return nil
+}
+
+// worded gives a question as the user is asked it.
+func (m *rememberer) worded(ctx context.Context, k *minding, q memory.Question) (string, error) {
+	said, err := k.Get(ctx, m.owner, q.Memory)
+	if err != nil || !q.IsChoice() {
+		return q.Text(said, m.locale), err
+	}
+	other, err := k.Get(ctx, m.owner, q.Other)
+	return q.ChoiceText(said, other, m.locale), err
 }
 
 func (m *rememberer) trustCommand() *cobra.Command {

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/agent"
 	"github.com/sluicehq/sluice/host/jobs"
 	"github.com/sluicehq/sluice/host/recall"
 	"github.com/sluicehq/sluice/memory"
@@ -32,12 +33,23 @@ type memoryFlags struct {
 	mode     string // on or off
 	index    string // embedded, or the URL of a Qdrant server
 	embedder string // as embed.Open takes it
+
+	hear      string // byRules or byModel
+	hearModel string // at the model's endpoint; empty for the same
 }
+
+// Who hears what users declare of themselves.
+const (
+	byRules = "rules"
+	byModel = "model" // beside the rules
+)
 
 func (m *memoryFlags) register(flags *pflag.FlagSet, env func(string) string) {
 	flags.StringVar(&m.mode, "memory", "on", "on, or off: the agent neither recalls nor keeps anything of its users")
 	flags.StringVar(&m.index, "memory-index", cmp.Or(env("SLUICE_MEMORY_INDEX"), embedded), "where memories are searched: embedded, or qdrant://host:6334/collection?key_env=NAME for hosts together (SLUICE_MEMORY_INDEX)")
 	flags.StringVar(&m.embedder, "embedder", cmp.Or(env("SLUICE_EMBEDDER"), "none"), "the model that also finds memories by meaning: none, model2vec:FOLDER, or openai:URL?dimensions=N&key=VARIABLE#MODEL (SLUICE_EMBEDDER)")
+	flags.StringVar(&m.hear, "hear", cmp.Or(env("SLUICE_HEAR"), byRules), "who hears what users declare: rules, or model: also the --model, in the background, held to the user's words (SLUICE_HEAR)")
+	flags.StringVar(&m.hearModel, "hear-model", env("SLUICE_HEAR_MODEL"), "the model at the endpoint that hears (SLUICE_HEAR_MODEL; default: the --model-name)")
 }
 
 // valid refuses what is no choice.
@@ -45,6 +57,8 @@ func (m *memoryFlags) valid() error {
 	switch {
 	case m.mode != "on" && m.mode != "off":
 		return fmt.Errorf("%w: --memory takes on or off", errUsage)
+	case m.hear != byRules && m.hear != byModel:
+		return fmt.Errorf("%w: --hear takes %s or %s", errUsage, byRules, byModel)
 	case m.index != embedded && !strings.HasPrefix(m.index, "qdrant://"):
 		return fmt.Errorf("%w: --memory-index takes %s or qdrant://host:port/collection", errUsage, embedded)
 	}
@@ -138,7 +152,34 @@ func (p *program) remember(ctx context.Context, h *hall) error {
 		}
 		return nil
 	}
-	return p.attach(ctx, h, true)
+	ask, err := p.hearing()
+	if err == nil {
+		err = p.attach(ctx, h, true)
+	}
+	if err == nil {
+		h.recall.Ask = ask // no turn runs yet
+	}
+	return err
+}
+
+// hearing gives the model that hears beside the rules, or nil for the rules alone. What it
+// uses counts as what the agent's own model uses.
+func (p *program) hearing() (recall.Ask, error) {
+	if p.memory.hear != byModel {
+		return nil, nil
+	}
+	if p.model.provider == offline {
+		return nil, fmt.Errorf("%w: --hear %s needs a model that reads; give --model openai", errUsage, byModel)
+	}
+	named := p.model
+	named.name = cmp.Or(p.memory.hearModel, named.name)
+	m, err := named.open()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, system, user string, schema json.RawMessage) (string, host.Amount, error) {
+		return agent.Ask(ctx, m, agent.Price{}, system, user, schema)
+	}, nil
 }
 
 // attach opens memory for a hall that has none yet. A purge does so also where memory

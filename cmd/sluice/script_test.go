@@ -26,7 +26,7 @@ import (
 
 // skills are the sources that the scripts build; the same source gives the
 // same bytes, so what is warmed here is what the scripts load.
-var skills = []string{"skills/shop/broken", "skills/shop/catalog", "skills/shop/coupons", "skills/shop/pricing", "skills/shop/rules", "skills/shop/stage", "skills/airline", "skills/polyglot/go"}
+var skills = []string{"skills/shop/broken", "skills/shop/catalog", "skills/shop/coupons", "skills/shop/pricing", "skills/shop/rules", "skills/shop/stage", "skills/airline", "skills/polyglot/go", "cmd/sluice/testdata/keepsake"}
 
 // mariadb is the server of the scripts that want one: the command database makes
 // an empty database there and names it as the store.

@@ -31,6 +31,9 @@ import (
 	"github.com/sluicehq/sluice/registry"
 )
 
+// offline is the provider that asks no model.
+const offline = "offline"
+
 // modelFlags choose the model.
 type modelFlags struct {
 	provider, url, name string
@@ -41,7 +44,7 @@ type modelFlags struct {
 func (m *modelFlags) register(flags *pflag.FlagSet, env func(string) string) {
 	provider := env("SLUICE_MODEL")
 	if provider == "" {
-		provider = "offline"
+		provider = offline
 	}
 	flags.StringVar(&m.provider, "model", provider, "offline, or openai for any OpenAI-compatible endpoint (SLUICE_MODEL; key in SLUICE_MODEL_KEY)")
 	flags.StringVar(&m.url, "model-url", env("SLUICE_MODEL_URL"), "base URL of the endpoint, such as http://127.0.0.1:11434/v1 (SLUICE_MODEL_URL)")
@@ -52,7 +55,7 @@ func (m *modelFlags) register(flags *pflag.FlagSet, env func(string) string) {
 
 func (m *modelFlags) open() (model.Provider, error) {
 	switch m.provider {
-	case "offline":
+	case offline:
 		return model.Offline{}, nil
 	case "openai":
 		return model.NewOpenAI(model.OpenAIConfig{BaseURL: m.url, Key: m.key, Model: m.name})

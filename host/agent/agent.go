@@ -235,6 +235,7 @@ type turn struct {
 	checkpoint string              // of the session's files, if the task has one
 	elsewhere  host.Amount         // that other sessions of the live have used
 	refused    *abi.Problem        // by a guard: the turn ends
+	instead    string              // the guard's words for the user, in the place of the last answer
 	unbacked   []factcheck.Finding // in the last answer
 	told       window.Layers       // what the last answer was asked with
 	recalled   []abi.Memory        // of the hooks, for the next answer
@@ -307,6 +308,8 @@ func (t *turn) stopped() stop {
 	switch {
 	case t.refused != nil && t.unbacked != nil:
 		return stop{reason: Unbacked, tell: t.refused, words: t.confirmation()}
+	case t.refused != nil && t.instead != "":
+		return stop{reason: Refused, tell: t.refused, words: t.instead}
 	case t.refused != nil:
 		return stop{reason: Refused, code: t.refused.Code, tell: t.refused}
 	case t.cutOff(abi.Circling): // the call has told the user, and dispatch the hooks

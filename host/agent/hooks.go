@@ -15,17 +15,19 @@ import (
 const (
 	noteText    = 2000 // one note on record
 	refusedText = 400  // of an answer that a guard refused, told to the model again
+	insteadText = 2000 // for the user, in the place of that answer
 )
 
 // recall asks the hooks before the model is asked. What they inject stands in
 // this one request. A guard's refusal ends the turn; one that says that it may
 // pass, or a guard that does not answer, breaks it off.
 func (t *turn) recall(ctx context.Context, notes []string) error {
-	t.recalled, t.remarks = nil, notes
+	t.recalled, t.remarks, t.instead = nil, notes, ""
 	injections, refused := t.Dispatch.Hooks.PreReasoning(ctx, t.reasoning(t.at(t.input.Message).Text))
 	var kept []string
 	for _, in := range injections {
 		t.recalled = append(t.recalled, in.Recalled...)
+		t.spend(in.Used)
 		for line := range strings.Lines(in.Text) {
 			if line = strings.TrimSpace(line); line != "" {
 				t.remarks = append(t.remarks, line)
@@ -43,8 +45,9 @@ func (t *turn) recall(ctx context.Context, notes []string) error {
 }
 
 // judge asks the hooks before an answer is kept, and gives the first guard's
-// objection.
+// objection. Its words for the user are noted, should the turn end with it.
 func (t *turn) judge(ctx context.Context, reply model.Reply) (objection *abi.Problem, err error) {
+	t.instead = ""
 	about := t.reasoning(reply.Text)
 	about.Round-- // the answer itself has been counted
 	for _, c := range reply.Calls {
@@ -58,7 +61,7 @@ func (t *turn) judge(ctx context.Context, reply model.Reply) (objection *abi.Pro
 		if r.Problem != nil {
 			kept = appendNote(kept, fmt.Sprintf("hook %s: refused with %d: %s", r.Hook, r.Problem.Code, r.Problem.Message))
 			if objection == nil {
-				objection = r.Problem
+				objection, t.instead = r.Problem, cut(r.Instead, insteadText)
 			}
 		}
 	}
@@ -84,7 +87,7 @@ func (t *turn) refusedBy(ctx context.Context, problem *abi.Problem) error {
 // reasoning is what the hooks learn of an answer or the question to it.
 func (t *turn) reasoning(text string) host.Reasoning {
 	return host.Reasoning{
-		Session: t.ref, Live: t.session.Live, Input: t.input.Ordinal,
+		Session: t.ref, Live: t.session.Live, Locale: t.session.Locale, Input: t.input.Ordinal,
 		Round: int(t.budgets()[0].Used.Steps) + 1, Text: text, Outcomes: t.outcomes(),
 	}
 }

@@ -108,6 +108,46 @@ func TestWhatHooksInjectStandsInTheRequest(t *testing.T) {
 	}
 }
 
+// What a hook used of models is the session's to pay.
+func TestWhatAHookUsedCountsInTheBudgets(t *testing.T) {
+	h := newHouse(t, answers(calls(look), says("none")))
+	h.hook(host.Hook{Name: "memory", Observer: true, PreReasoning: func(_ context.Context, r host.Reasoning) (host.Injection, error) {
+		if r.Round > 1 {
+			return host.Injection{}, nil
+		}
+		return host.Injection{Used: host.Amount{Tokens: 50_000, Steps: -3}}, nil
+	}})
+	h.mustTurn("1", "how many?")
+	if used := h.input("1").Used; used.Tokens < 50_000 || used.Tokens > 60_000 || used.Steps != 2 {
+		t.Errorf("the input used %+v", used)
+	}
+	seen, err := Show(t.Context(), h.store, session.Ref)
+	if err != nil || seen.Used.Tokens < 50_000 {
+		t.Errorf("the session used %+v, %v", seen.Used, err)
+	}
+}
+
+// A question of the host's own is answered by a tool's arguments, or by words.
+func TestAskGivesTheAnswerAndWhatItUsed(t *testing.T) {
+	for _, tt := range []struct {
+		reply model.Reply
+		want  string
+	}{
+		{model.Reply{Calls: []model.Call{{ID: "1", Tool: askTool, Args: `{"a":1}`}}, Usage: model.Usage{Input: 100, Cached: 40, Output: 5}}, `{"a":1}`},
+		{model.Reply{Text: `{"a":2}`, Usage: model.Usage{Input: 100, Cached: 40, Output: 5}}, `{"a":2}`},
+		{model.Reply{Text: "no", Calls: []model.Call{{ID: "1", Tool: askTool, Args: `{"a"`, CutOff: true}}, Usage: model.Usage{Input: 60, Output: 5}}, "no"},
+	} {
+		m := answers(func() (model.Reply, error) { return tt.reply, nil })
+		answer, used, err := Ask(t.Context(), m, Price{Output: 1_000_000}, "system", "user", json.RawMessage(`{"type":"object"}`))
+		if err != nil || answer != tt.want || used != (host.Amount{Tokens: 65, Money: 5}) {
+			t.Errorf("%q, %+v, %v", answer, used, err)
+		}
+		if asked := m.asked[0]; asked.System != "system" || asked.Messages[0].Text != "user" || string(asked.Tools[0].Parameters) != `{"type":"object"}` || asked.MaxTokens == 0 {
+			t.Errorf("asked %+v", asked)
+		}
+	}
+}
+
 // TestBeforeReasoning: what a hook does before the model is asked, and what
 // becomes of the turn.
 func TestBeforeReasoning(t *testing.T) {
@@ -233,6 +273,43 @@ func TestAfterReasoning(t *testing.T) {
 			}
 			if len(m.asked) != asked || h.shown() != shown {
 				t.Errorf("%d questions, want %d; the user saw %q, want %q", len(m.asked), asked, h.shown(), shown)
+			}
+		})
+	}
+}
+
+// A guard's words for the user take the place of those of the code, and are stored; the
+// hooks and the operator are told of the problem all the same.
+func TestAGuardsWordsStandInThePlaceOfARefusedAnswer(t *testing.T) {
+	problem := abi.NewProblem(abi.Refused, "the price is wrong")
+	for _, tt := range []struct {
+		name    string
+		instead []string // of each answer
+		want    string
+	}{
+		{"words", []string{"Held back: ask for the figures.", "Held back: ask for the figures."}, "Held back: ask for the figures."},
+		{"of the last answer alone", []string{"Held back.", ""}, abi.RowOf(abi.Refused).UserZH},
+		{"none", []string{"", ""}, abi.RowOf(abi.Refused).UserZH},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHouse(t, answers(func() (model.Reply, error) { return model.Reply{Text: "the price is 1", Finish: model.FinishStop}, nil }))
+			judged, troubled := 0, 0
+			h.hook(host.Hook{Name: "it", PostReasoning: func(_ context.Context, r host.Reasoning) (host.Opinion, error) {
+				if r.Locale != session.Locale {
+					t.Errorf("the hook is told of the locale %q", r.Locale)
+				}
+				judged++
+				return host.Opinion{Problem: problem, Instead: tt.instead[judged-1]}, nil
+			}}, host.Hook{Name: "alerted", Observer: true, OnProblem: func(context.Context, host.Trouble) error { troubled++; return nil }})
+			answer := h.mustTurn("1", "hi")
+			if answer.Text != tt.want || answer.Reason != Refused || judged != 2 || troubled != 1 || strings.Contains(h.shown(), "price") {
+				t.Errorf("the turn ends with %+v; judged %d times, told of %d problems; the user saw %q", answer, judged, troubled, h.shown())
+			}
+			if tt.name == "words" && (h.shown() != tt.want || h.count(host.EventNotice) != 0) {
+				t.Errorf("the user saw %q and %d notices", h.shown(), h.count(host.EventNotice))
+			}
+			if again := h.mustTurn("1", "hi"); !again.Repeated || again.Text != tt.want {
+				t.Errorf("delivered again, the input gives %+v", again)
 			}
 		})
 	}

@@ -176,7 +176,7 @@ func live(ctx context.Context, job string) error {
 
 // open makes the whole gate, over what earlier lives have left.
 func (m *mortal) open(ctx context.Context) (*Dispatcher, *release.Catalog, error) {
-	cfg := Config{BatchReads: true, Trace: m.trace, Config: grant.Config{Remember: func(context.Context, host.SessionRef, []abi.Memory) error {
+	cfg := Config{BatchReads: true, Trace: m.trace, Config: grant.Config{Remember: func(context.Context, host.CallRef, []abi.Memory) error {
 		m.reach(afterKeep)
 		return nil
 	}}}

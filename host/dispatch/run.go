@@ -19,7 +19,7 @@ func (f *flight) run(ctx context.Context) *abi.Problem {
 	}
 	f.input = input
 	f.grant = grant.For(f.Config.Config, grant.Call{
-		Session: f.call.Session, Capabilities: skill.Capabilities, Effect: f.entry.Tool.Effect,
+		ID: f.call.ID, Session: f.call.Session, Live: f.call.Live, Capabilities: skill.Capabilities, Effect: f.entry.Tool.Effect,
 		Key: f.key, State: f.env.State, Progress: f.progress, Record: f.recorded(),
 	})
 	f.ran, f.ranIn = nil, f.outcome.Attempts // from here on there are host calls to keep, also where the host fails

@@ -23,8 +23,8 @@ type Config struct {
 	// Recall gives the memories that answer a query, best first. The query's
 	// kinds and its limit are set.
 	Recall func(context.Context, host.SessionRef, abi.RecallQuery) ([]abi.Memory, error)
-	// Remember keeps memories. It may be asked for the same ones again.
-	Remember func(context.Context, host.SessionRef, []abi.Memory) error
+	// Remember keeps what a call remembers. It may be asked for the same ones again.
+	Remember func(context.Context, host.CallRef, []abi.Memory) error
 	// Egress is the way to other hosts, and Secrets gives what a manifest's auth
 	// names, by tenant and name; nil has none.
 	Egress  *egress.Client
@@ -33,7 +33,9 @@ type Config struct {
 
 // A Call is one attempt of a call of a tool.
 type Call struct {
+	ID           host.CallID
 	Session      host.SessionRef
+	Live         host.LiveID // empty for none
 	Capabilities abi.Capabilities
 	Effect       abi.Effect                 // of the tool
 	Key          host.Key                   // of a write; goes out with its requests

@@ -145,7 +145,7 @@ func (r *rig) try(g *grant.Grant, calls ...hostCall) *abi.Problem {
 }
 
 func (r *rig) grant(c abi.Capabilities, effect abi.Effect) *grant.Grant {
-	return grant.For(r.config, grant.Call{Session: ref, Capabilities: c, Effect: effect, State: r.session, Progress: r.progress, Record: grant.RecordBlob})
+	return grant.For(r.config, grant.Call{ID: "call-1", Live: "live-1", Session: ref, Capabilities: c, Effect: effect, State: r.session, Progress: r.progress, Record: grant.RecordBlob})
 }
 
 // settle keeps what was written under a grant.

@@ -27,7 +27,7 @@ func (g *Grant) Keep(ctx context.Context) (*Kept, error) {
 	}
 	if err == nil && len(g.memories) > 0 {
 		// Last: a memory cannot be taken back.
-		err = g.config.Remember(ctx, g.call.Session, g.memories)
+		err = g.config.Remember(ctx, host.CallRef{Session: g.call.Session, Live: g.call.Live, Call: g.call.ID}, g.memories)
 	}
 	if err != nil {
 		return nil, errors.Join(err, k.Undo(context.WithoutCancel(ctx)))

@@ -27,7 +27,10 @@ func (r *rig) memory() *[]abi.Memory {
 		hits := []abi.Memory{{Kind: "secret", Text: "of a kind that nobody asked for"}, {Kind: "fact", Text: fmt.Sprint(ref, q.Query, q.Kinds, q.Limit), Score: 0.5}}
 		return append(hits, kept...), nil
 	}
-	r.config.Remember = func(_ context.Context, _ host.SessionRef, memories []abi.Memory) error {
+	r.config.Remember = func(_ context.Context, from host.CallRef, memories []abi.Memory) error {
+		if from.Session != ref || from.Call != "call-1" || from.Live != "live-1" {
+			r.t.Errorf("remembered from %+v", from)
+		}
 		kept = append(kept, memories...)
 		return nil
 	}
@@ -284,7 +287,7 @@ func TestACallThatCannotBeKeptIsTakenBack(t *testing.T) {
 		t.Error(err)
 	}
 	gone(id)
-	r.config.Remember = func(context.Context, host.SessionRef, []abi.Memory) error { return errors.New("no") }
+	r.config.Remember = func(context.Context, host.CallRef, []abi.Memory) error { return errors.New("no") }
 	g, id = write()
 	if _, err := g.Keep(ctx); err == nil {
 		t.Error("memories that cannot be kept are no error")

@@ -2,7 +2,9 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 )
@@ -21,37 +23,79 @@ type background struct {
 	wait sync.WaitGroup
 
 	mu   sync.Mutex
-	runs map[string]bool // guarded by mu: what is under way, by name
-	shut bool            // guarded by mu
+	runs map[string]underWay // guarded by mu: by name
+	shut bool                // guarded by mu
+}
+
+// An underWay is one run.
+type underWay struct {
+	stop  context.CancelFunc
+	ended chan struct{}
 }
 
 func newBackground(log *slog.Logger) *background {
 	ctx, stop := context.WithCancel(context.Background())
-	return &background{ctx: ctx, stop: stop, log: log, runs: map[string]bool{}}
+	return &background{ctx: ctx, stop: stop, log: log, runs: map[string]underWay{}}
 }
 
-// run does something once, unless the same is under way, or too much.
-func (b *background) run(name string, limit time.Duration, do func(context.Context) error) {
+// run does something once, unless the same is under way, or too much, and reports
+// whether it began.
+func (b *background) run(name string, limit time.Duration, do func(context.Context) error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case b.shut || b.runs[name]:
-		return
+	switch _, runs := b.runs[name]; {
+	case b.shut || runs:
+		return false
 	case len(b.runs) >= maxBackground:
 		b.log.Warn("memory has too much to do in the background; this is left out", "what", name)
-		return
+		return false
 	}
-	b.runs[name] = true
+	ctx, cancel := context.WithTimeout(b.ctx, limit)
+	one := underWay{stop: cancel, ended: make(chan struct{})}
+	b.runs[name] = one
 	b.wait.Go(func() {
-		ctx, cancel := context.WithTimeout(b.ctx, limit)
+		defer close(one.ended)
 		defer cancel()
-		if err := do(ctx); err != nil && b.ctx.Err() == nil {
+		if err := do(ctx); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 			b.log.Warn("memory could not do its work in the background", "what", name, "error", err)
 		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		delete(b.runs, name)
 	})
+	return true
+}
+
+// named gives the runs whose names begin with a word.
+func (b *background) named(word string) (some []underWay) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, one := range b.runs {
+		if strings.HasPrefix(name, word) {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// await waits for the runs whose names begin with a word, as long as ctx allows.
+func (b *background) await(ctx context.Context, word string) {
+	for _, one := range b.named(word) {
+		select {
+		case <-one.ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// end breaks off the runs whose names begin with a word. When it returns none of them
+// does anything any more.
+func (b *background) end(word string) {
+	for _, one := range b.named(word) {
+		one.stop()
+		<-one.ended
+	}
 }
 
 func (b *background) close() {

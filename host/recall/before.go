@@ -25,10 +25,16 @@ const (
 // gives what fits the words. What fails is told to the operator, is tried again at the
 // next question to the model, and stops nothing: the rest of memory still serves.
 func (r *Recall) before(ctx context.Context, q host.Reasoning) (host.Injection, error) {
+	in := r.recollect(ctx, q)
+	in.Used = r.takeUsed(q.Session)
+	return in, nil
+}
+
+func (r *Recall) recollect(ctx context.Context, q host.Reasoning) host.Injection {
 	r.begin(q)
 	r.keepFacts(ctx, q)
 	if in, done := r.again(q); done {
-		return in, nil
+		return in
 	}
 	h := r.hearOnce(ctx, q)
 	found, left, err := r.find(ctx, q)
@@ -41,7 +47,8 @@ func (r *Recall) before(ctx context.Context, q host.Reasoning) (host.Injection, 
 		}
 	}
 	in := r.quoted(found)
-	in.Text = strings.Join(append(slices.Clone(h.remarks), remarkOf(left)...), "\n")
+	remarks := slices.Concat(h.remarks, remarkOf(left), r.choices(ctx, q, found))
+	in.Text = strings.Join(remarks, "\n")
 	r.know(q, func(t *turn) {
 		t.injected, t.found, t.texts = in, err == nil, texts(found)
 		t.sources = append(slices.Clone(h.ids), ids(found)...)
@@ -52,7 +59,7 @@ func (r *Recall) before(ctx context.Context, q host.Reasoning) (host.Injection, 
 	if err != nil {
 		in.Note = strings.TrimSpace(in.Note + " (not all that fits could be recalled)")
 	}
-	return in, nil
+	return in
 }
 
 // again gives what was injected for an earlier question about the same input, if all

@@ -56,7 +56,7 @@ func TestWhatFailedAtTheFirstQuestionIsDoneAtTheNext(t *testing.T) {
 func TestTheUsersNewestConstraintsComeFirstAndTheRestIsCounted(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()
 	for i := range 8 { // planted before the user spoke
-		must(t, r.Remembered(ctx, session(1), []abi.Memory{{Kind: "constraint", Text: fmt.Sprintf("planted rule %d%d", i*7, i*91)}}))
+		must(t, r.Remembered(ctx, host.CallRef{Session: session(1)}, []abi.Memory{{Kind: "constraint", Text: fmt.Sprintf("planted rule %d%d", i*7, i*91)}}))
 	}
 	for i := range constraints + 2 {
 		_, err := r.Keeper.Remember(ctx, mia, []memory.Node{{Text: fmt.Sprintf("never do thing%d kind%d.", i*7, i*31), Layer: memory.Declared, Kind: memory.Constraint, Trust: .8,
@@ -128,14 +128,14 @@ func TestTrajectoriesPushNothingOut(t *testing.T) {
 
 func TestASessionWithoutAUserRecallsNothing(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()
-	must(t, r.Remembered(ctx, session(1), []abi.Memory{{Kind: "fact", Text: "the dress sells at night"}}))
+	must(t, r.Remembered(ctx, host.CallRef{Session: session(1)}, []abi.Memory{{Kind: "fact", Text: "the dress sells at night"}}))
 	must(t, r.Keeper.Sync(ctx))
 	nobody := host.SessionRef{Tenant: "shop", Session: "s1"}
 	hits, err := r.Recalled(ctx, nobody, abi.RecallQuery{Query: "dress night", Limit: 5})
 	if codeOf(err) != abi.BadValue || len(hits) != 0 {
 		t.Errorf("%+v, %v", hits, err)
 	}
-	if err := r.Remembered(ctx, nobody, []abi.Memory{{Kind: "fact", Text: "x"}}); codeOf(err) != abi.BadValue {
+	if err := r.Remembered(ctx, host.CallRef{Session: nobody}, []abi.Memory{{Kind: "fact", Text: "x"}}); codeOf(err) != abi.BadValue {
 		t.Errorf("nobody remembers: %v", err)
 	}
 }

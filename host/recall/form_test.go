@@ -31,6 +31,20 @@ func TestWhatIsSaidBesideACallIsHeldToTheForm(t *testing.T) {
 	}
 }
 
+// The user is told in their language why an answer is not shown.
+func TestAWithheldAnswerIsExplainedToTheUser(t *testing.T) {
+	for _, tt := range []struct{ words, locale, want string }{
+		{"裙子定价多少？", "en", "没有发给您"}, {"what should the price of the dress be?", "", "I held my answer back"}, {"price of A1", "zh-CN", "没有发给您"},
+	} {
+		r := newRig(t, shop)
+		r.say(1, tt.words)
+		o, err := r.judge(t.Context(), host.Reasoning{Session: session(1), Locale: tt.locale, Input: r.input, Round: 1, Text: "I recommend 89."})
+		if must(t, err); o.Problem == nil || !strings.Contains(o.Instead, tt.want) || strings.Contains(o.Instead, "89") || !strings.Contains(o.Instead, "pricing") {
+			t.Errorf("%q: %+v", tt.words, o)
+		}
+	}
+}
+
 // A word of a call's arguments is nobody's instruction, and the question that is
 // made of it is data.
 func TestAQuestionIsDataAndTellsNothingOfCallsWords(t *testing.T) {

@@ -61,6 +61,7 @@ func word(raw json.RawMessage) string {
 // what that means for what the user said.
 func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
 	r.take(ref)
+	r.heardToEnd(ctx, ref)
 	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref})
 	if err == nil {
 		calls, err = r.remembered(ctx, calls)
@@ -73,6 +74,17 @@ func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
 	once.Lives, once.MinLives = 1, 1
 	nodes = append(nodes, memory.Habits(once, events(r.Settings(ref.Tenant).Seen, calls), r.Now().UTC())...)
 	return r.keep(ctx, ownerOf(ref), nodes)
+}
+
+// endWait is how long the end of a session waits for the model that hears: what was said
+// last is kept then, also where the process ends with the session.
+const endWait = sessionTime / 3
+
+// heardToEnd waits for the hearing of a session's words.
+func (r *Recall) heardToEnd(ctx context.Context, ref host.SessionRef) {
+	ctx, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	r.background.await(ctx, hearingIn(ref))
 }
 
 // remembered leaves out what was done before its user had everything forgotten.

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -24,11 +25,14 @@ type Config struct {
 
 	// Ask is the model that hears what users declare, beside the rules; nil for
 	// the rules alone. It is asked in the background.
-	Ask memory.AskModel
+	Ask Ask
 
 	Now    func() time.Time // time.Now by default
 	Logger *slog.Logger     // slog.Default() by default
 }
+
+// An Ask is a memory.AskModel that tells what it used.
+type Ask func(ctx context.Context, system, user string, schema json.RawMessage) (answer string, used host.Amount, err error)
 
 // A Recall is memory as sessions have it. It is safe for concurrent use.
 type Recall struct {
@@ -37,6 +41,8 @@ type Recall struct {
 	mu    sync.Mutex
 	turns map[host.SessionRef]*turn // guarded by mu
 	swept time.Time                 // guarded by mu: when old turns were dropped last
+
+	used map[host.SessionRef]host.Amount // guarded by mu: by Ask, and not told to the agent yet
 
 	background *background
 }
@@ -61,7 +67,7 @@ func New(c Config) *Recall {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	return &Recall{Config: c, turns: map[host.SessionRef]*turn{}, background: newBackground(c.Logger)}
+	return &Recall{Config: c, turns: map[host.SessionRef]*turn{}, used: map[host.SessionRef]host.Amount{}, background: newBackground(c.Logger)}
 }
 
 // Close ends what goes on in the background, and waits for it. It comes before the

@@ -338,7 +338,10 @@ func TestTidyArchivesWhatIsWorthLittleAndLeavesConstraints(t *testing.T) {
 func TestASkillRemembersForItsUserAlone(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()
 	for range 2 {
-		must(t, r.Remembered(ctx, session(1), []abi.Memory{{Kind: "fact", Text: "the dress sells at night", Entity: "1001"}}))
+		must(t, r.Remembered(ctx, host.CallRef{Session: session(1), Live: "l1", Call: "c1"}, []abi.Memory{{Kind: "fact", Text: "the dress sells at night", Entity: "1001"}}))
+	}
+	if kept := r.have(keeper.Page{}); len(kept) != 1 || kept[0].Source.Call != "c1" || kept[0].Source.Live != "l1" || kept[0].Verified != 0 {
+		t.Errorf("kept %+v", kept)
 	}
 	must(t, r.Keeper.Sync(ctx))
 	hits, err := r.Recalled(ctx, session(2), abi.RecallQuery{Query: "dress night", Kinds: []string{"fact"}, Limit: 5})

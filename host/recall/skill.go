@@ -9,18 +9,18 @@ import (
 	"github.com/sluicehq/sluice/memory/keeper"
 )
 
-// Remembered keeps what a skill remembers for the user of a session. The same ones
-// again are kept once. It is grant.Config's Remember.
-func (r *Recall) Remembered(ctx context.Context, ref host.SessionRef, memories []abi.Memory) error {
-	if err := valid("recall.Remembered", ref); err != nil {
+// Remembered keeps what a call of a skill remembers for the user of its session. The
+// same ones again are kept once. It is grant.Config's Remember.
+func (r *Recall) Remembered(ctx context.Context, from host.CallRef, memories []abi.Memory) error {
+	if err := valid("recall.Remembered", from.Session); err != nil {
 		return err
 	}
 	nodes := make([]memory.Node, len(memories))
 	for i, m := range memories {
 		nodes[i] = memory.Node{Text: m.Text, Kind: memory.Kind(m.Kind), Entity: m.Entity, Layer: memory.Fact,
-			Trust: memory.FactTrust, Source: memory.Source{Session: ref.Session}}
+			Trust: memory.FactTrust, Source: memory.Source{Session: from.Session.Session, Live: from.Live, Call: from.Call}}
 	}
-	_, err := r.Keeper.Remember(ctx, ownerOf(ref), nodes)
+	_, err := r.Keeper.Remember(ctx, ownerOf(from.Session), nodes)
 	return err
 }
 

@@ -38,6 +38,7 @@ type turn struct {
 	trust    float64
 	say      string        // of the form, at the first question
 	question string        // the id of one that the model is told to ask
+	choice   string        // the words of it, where it is which of two declarations counts
 	shown    *memory.Trace // of the last answer that passed
 }
 
@@ -96,14 +97,15 @@ func (r *Recall) take(ref host.SessionRef) *turn {
 	return t
 }
 
-// Forgotten drops the words of an owner's turns that are under way, for whoever had
-// something of the owner forgotten. The turns go on.
+// Forgotten drops the words of an owner's turns that are under way, and ends the
+// hearing of them, for whoever had something of the owner forgotten. The turns go on.
 func (r *Recall) Forgotten(o keeper.Owner) {
+	r.background.end(hearingBy(o))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for ref, t := range r.turns {
 		if ownerOf(ref) == o {
-			t.words, t.hearing, t.injected, t.sources, t.texts, t.shown = "", heard{}, host.Injection{}, nil, nil, nil
+			t.words, t.choice, t.hearing, t.injected, t.sources, t.texts, t.shown = "", "", heard{}, host.Injection{}, nil, nil, nil
 			t.heard, t.found = true, true // nothing of it is heard or recalled again
 		}
 	}

@@ -34,7 +34,6 @@ const (
 	ofQuestion   = ofOwner + " AND question_id = ?"
 	questionOf   = "SELECT detail FROM memory_question" + ofQuestion
 	questionsOf  = "SELECT detail FROM memory_question" + ofOwner + " ORDER BY question_id LIMIT ?"
-	openOf       = "SELECT question_id FROM memory_question" + ofMemory + " AND answer = ''"
 	openOfOwner  = "SELECT detail FROM memory_question" + ofOwner + " AND answer = '' ORDER BY question_id LIMIT ?"
 	makeQuestion = "INSERT INTO memory_question (tenant_id, user_id, memory_id, question_id, answer, detail) VALUES (?, ?, ?, ?, ?, ?)"
 	setQuestion  = "UPDATE memory_question SET answer = ?, detail = ?" + ofQuestion
@@ -234,12 +233,13 @@ func (t *tx) saveGap(ctx context.Context, g memory.Gap) error {
 	return err
 }
 
-// addQuestion keeps a question, unless its memory has one that waits, or had this one.
+// addQuestion keeps a question of gaps, unless its memory has one that waits, or had
+// this one. Choices are beside the point: see addChoice.
 func (t *tx) addQuestion(ctx context.Context, q memory.Question) (added bool, err error) {
 	o := Owner{q.Tenant, q.User}
 	args := memoryArgs(o, q.Memory)
-	var there string
-	if found, err := row(ctx, t.on, openOf, args, &there); err != nil || found {
+	open, err := documents[memory.Question](ctx, t.on, waiting, append(args, maxGaps)...)
+	if err != nil || slices.ContainsFunc(open, func(q memory.Question) bool { return !q.IsChoice() }) {
 		return false, err
 	}
 	if same, err := documents[memory.Question](ctx, t.on, questionOf, append(ownerArgs(o), q.ID)...); err != nil || len(same) > 0 {
@@ -273,8 +273,8 @@ func (k *Keeper) Questions(ctx context.Context, o Owner) ([]memory.Question, err
 }
 
 // Answer keeps a user's answer to a question, and what it does to the memory and its
-// gaps, by memory.Resolve: all of it or nothing. It fails with NotFound where there
-// is no such question, and as memory.Resolve does.
+// gaps, by memory.Resolve, or to the two memories of a choice, by memory.Choose: all of
+// it or nothing. It fails with NotFound where there is no such question, and as those do.
 func (k *Keeper) Answer(ctx context.Context, o Owner, question string, set memory.ReconcileConfig, a memory.Answer) (memory.Resolved, error) {
 	const op = "keeper.Answer"
 	if err := o.check(); err != nil {
@@ -299,6 +299,10 @@ func (t *tx) answer(ctx context.Context, o Owner, question string, set memory.Re
 	if len(found) == 0 {
 		return r, abi.NewProblem(abi.NotFound, "there is no question %.80q to this user", question)
 	}
+	a.At = orTime(a.At, t.at)
+	if found[0].IsChoice() {
+		return t.choose(ctx, o, found[0], set, a)
+	}
 	s, err := find(ctx, t.on, t.lock, o, found[0].Memory)
 	if err != nil {
 		return r, err
@@ -307,7 +311,6 @@ func (t *tx) answer(ctx context.Context, o Owner, question string, set memory.Re
 	if err != nil {
 		return r, err
 	}
-	a.At = orTime(a.At, t.at)
 	if r, err = memory.Resolve(set, found[0], s.Node, gaps, a); err != nil {
 		return r, err
 	}
@@ -350,6 +353,11 @@ func (t *tx) keepAnswer(ctx context.Context, s stored, r *memory.Resolved, quest
 	if err := t.saveQuestion(ctx, r.Question); err != nil {
 		return err
 	}
+	if event == Superseded { // choices that it is in have nothing left to choose
+		if err := t.closeGaps(ctx, s.Node, r.Question.Answer); err != nil {
+			return err
+		}
+	}
 	return t.lived(ctx, o, s.ID, event, question)
 }
 
@@ -369,9 +377,13 @@ func (t *tx) closeGaps(ctx context.Context, said memory.Node, by memory.Resoluti
 		}
 	}
 	open, err := documents[memory.Question](ctx, t.on, waiting, args...)
-	for _, q := range open {
-		q.Answer, q.Answered = by, t.at
-		if err == nil {
+	if err != nil {
+		return err
+	}
+	choices, err := choicesOf(ctx, t.on, Owner{said.Tenant, said.User}, said.ID)
+	for _, q := range append(open, choices...) {
+		if err == nil && q.Answered.IsZero() {
+			q.Answer, q.Answered = by, t.at
 			err = t.saveQuestion(ctx, q)
 		}
 	}

@@ -163,6 +163,7 @@ const (
 	roleEvidence = "evidence" // a gap
 	roleTrace    = "trace"    // a trace whose output points to it
 	roleNext     = "next"     // the memory that superseded it
+	roleChoice   = "choice"   // a question which of two counts, in which it is the later one
 )
 
 const (

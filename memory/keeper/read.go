@@ -190,6 +190,11 @@ func (k *Keeper) life(ctx context.Context, o Owner, id memory.ID) (life Life, er
 	if life.Questions, err = documents[memory.Question](ctx, on, questionsAbout, append(args, maxEvents)...); err != nil {
 		return life, err
 	}
+	choices, err := choicesOf(ctx, on, o, id)
+	if err != nil {
+		return life, err
+	}
+	life.Questions = append(life.Questions, choices...)
 	if life.Evidence, err = texts[string](ctx, on, linksOf, append(args, roleEvidence, maxEvents)...); err != nil {
 		return life, err
 	}

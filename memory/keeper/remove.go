@@ -74,6 +74,9 @@ func (t *tx) remove(ctx context.Context, o Owner, id memory.ID) error {
 }
 
 func (t *tx) removeRows(ctx context.Context, o Owner, id memory.ID) error {
+	if err := t.removeChoices(ctx, o, id); err != nil {
+		return err
+	}
 	for _, table := range tablesOfMemory() {
 		if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofMemory, memoryArgs(o, id)...); err != nil {
 			return err

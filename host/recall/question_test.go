@@ -1,0 +1,151 @@
+package recall
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/keeper"
+)
+
+// opposes has mia declare two things that contradict each other, and gives what the model
+// is told at the second.
+func (r *rig) opposes() (told string) {
+	r.t.Helper()
+	r.say(1, "价格绝对不能低于59元")
+	r.now = r.now.Add(time.Hour)
+	told, _, _ = r.say(1, "价格绝对不能超过50元")
+	return told
+}
+
+func (r *rig) choice() memory.Question {
+	r.t.Helper()
+	all, err := r.Keeper.Questions(r.t.Context(), mia)
+	must(r.t, err)
+	if len(all) != 1 || !all[0].IsChoice() {
+		r.t.Fatalf("the questions are %+v", all)
+	}
+	return all[0]
+}
+
+const asksChoice = "Ask the user this before anything else"
+
+// Two constraints that contradict each other: the user is asked at once, in the turn in
+// which they say so, also where the policy has no decision points, and the answer counts.
+func TestAConflictIsAskedWhereItArises(t *testing.T) {
+	r := newRig(t, Settings{})
+	told := r.opposes()
+	if !strings.Contains(told, asksChoice) || !strings.Contains(told, "①“价格绝对不能低于59元”") || !strings.Contains(told, "keep to both") {
+		t.Fatalf("told %s", told)
+	}
+	if again, _, _ := r.asked(1, "价格绝对不能超过50元"); !strings.Contains(again, asksChoice) {
+		t.Errorf("at the next question of the same turn: %s", again)
+	}
+	r.ends(1)
+	if q := r.choice(); q.AskedIn != "s1" || q.AskedInput != 2 {
+		t.Errorf("asked is %+v", q)
+	}
+	told, _, _ = r.say(1, "以第二条为准")
+	if left := r.declared(); len(left) != 1 || left[0].Text != "价格绝对不能超过50元" || !strings.Contains(told, "counts, and memory") {
+		t.Errorf("told %q; what counts is %+v", told, left)
+	}
+	lost := r.have(keeper.Page{Layers: []memory.Layer{memory.Declared}, Statuses: []memory.Status{memory.Superseded}})
+	if len(lost) != 1 || lost[0].SupersededBy != r.declared()[0].ID {
+		t.Errorf("the other one is %+v", lost)
+	}
+	if told, _, _ = r.say(1, "定价怎么安排"); strings.Contains(told, asksChoice) || strings.Contains(told, "contradict") {
+		t.Errorf("after the answer: %s", told)
+	}
+}
+
+// One that was not asked waits for words about its topic, or for a decision point; it is
+// asked once; until it is answered the model is told to keep to both.
+func TestAChoiceWaitsForItsMatter(t *testing.T) {
+	r := newRig(t, shop)
+	r.opposes() // the turn is broken off: nothing was asked
+	r.now = r.now.Add(time.Hour)
+	if told, _, _ := r.say(2, "你好"); strings.Contains(told, asksChoice) || !strings.Contains(told, "keep to both") {
+		t.Errorf("beside the point: %s", told)
+	}
+	told, _, _ := r.say(2, "定价怎么安排？")
+	if strings.Count(told, asksChoice) != 1 {
+		t.Errorf("at its matter: %s", told)
+	}
+	r.ends(2)
+	for _, words := range []string{"定价怎么安排？", "为什么"} {
+		if told, _, _ = r.say(3, words); strings.Contains(told, asksChoice) {
+			t.Errorf("once more: %s", told)
+		}
+	}
+	for _, tt := range []struct {
+		session int
+		words   string
+	}{{3, "第一条"}, {2, "今晚第一条"}, {2, "不要第一条"}} { // elsewhere, for now, a denial
+		r.input = r.choice().AskedInput
+		r.say(tt.session, tt.words)
+		if len(r.declared()) != 2 {
+			t.Fatalf("after %q in session %d: %+v", tt.words, tt.session, r.declared())
+		}
+	}
+	r.input = r.choice().AskedInput + 2
+	r.say(2, "第一条")
+	if len(r.declared()) != 2 {
+		t.Error("an answer that came too late counted")
+	}
+	r.input = r.choice().AskedInput
+	r.say(2, "都保留")
+	if q := r.choice(); !q.Settled() || len(r.declared()) != 2 {
+		t.Errorf("the answer left %+v", q)
+	}
+	r.now = r.now.Add(time.Hour)
+	if told, _, _ = r.say(4, "价格绝对不能超过50元"); strings.Contains(told, asksChoice) || strings.Contains(told, "contradict") {
+		t.Errorf("said again after both were kept: %s", told)
+	}
+}
+
+// A question of a decision point and a choice are never asked in one turn.
+func TestOneQuestionIsAskedInATurn(t *testing.T) {
+	r := newRig(t, shop)
+	r.livesOtherwise()
+	r.opposes() // that turn is broken off, and given up after an hour
+	r.now = r.now.Add(time.Hour)
+	told, _, _ := r.say(5, "开场怎么安排，定价怎么安排")
+	if strings.Count(told, asksChoice) != 1 || !strings.Contains(told, "①") {
+		t.Errorf("told %s", told)
+	}
+	r.ends(5)
+	if told, _, _ = r.say(5, "开场怎么安排"); strings.Count(told, asksChoice) != 1 || strings.Contains(told, "①") {
+		t.Errorf("then told %s", told)
+	}
+}
+
+// What a model read of the user's words replaces nothing; a contradiction is asked about.
+func TestTheModelsReadingReplacesNothing(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.say(1, "每次开场讲10分钟")
+	const words = "咱们开头就聊8分钟吧"
+	r.Ask = func(context.Context, string, string, json.RawMessage) (string, host.Amount, error) {
+		return fmt.Sprintf(`{"declarations":[{"evidence":%q,"kind":"preference","scene":"live","claim":{"topic":"opening.minutes","low":8,"high":8,"unit":"分钟"}}]}`, words), host.Amount{}, nil
+	}
+	r.now = r.now.Add(time.Hour)
+	r.say(1, words)
+	r.settle()
+	var ten memory.Node
+	for _, n := range r.declared() {
+		if n.Text == "每次开场讲10分钟" {
+			ten = n
+		}
+	}
+	if ten.Status != memory.Active {
+		t.Fatalf("mia declared %+v", r.declared())
+	}
+	told, _, _ := r.say(2, "开场怎么安排")
+	if !strings.Contains(told, "8分钟") || r.choice().Memory != ten.ID {
+		t.Errorf("told %s", told)
+	}
+}

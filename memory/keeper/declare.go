@@ -1,0 +1,148 @@
+package keeper
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sluicehq/sluice/memory"
+)
+
+// maxOpposed bounds the earlier declarations that one is held to contradict: more of
+// them tell nobody more.
+const maxOpposed = 8
+
+// A Declaring tells what became of a declaration.
+type Declaring struct {
+	ID       memory.ID   // of the new memory, or of the one that said so already
+	Replaced []memory.ID // earlier ones that it superseded
+	// Opposed are earlier ones that it contradicts: all of it stands, and the user is to be
+	// asked which counts. The Choices are these questions, also those that waited before.
+	Opposed []memory.Node
+	Choices []memory.Question
+}
+
+// Declare keeps what a user declares (L1), and settles it with what the same user
+// declared of the same matter before, by memory.Settle: it takes the place of what it
+// wins over, stands behind what it loses to, and where the user is to be asked both
+// stay, and a question is kept, one for a pair. All of it or nothing, and on all
+// replicas one after another, so that no pair is missed. It may be repeated. It fails
+// as Remember does, and with BadValue for another layer.
+func (k *Keeper) Declare(ctx context.Context, o Owner, n memory.Node, policy memory.ConflictPolicy) (Declaring, error) {
+	const op = "keeper.Declare"
+	if err := checkNodes(o, []memory.Node{n}); err != nil {
+		return Declaring{}, fail(op, err)
+	}
+	if n.Layer != memory.Declared {
+		return Declaring{}, fail(op, badValue("what is of layer %d the user did not declare", n.Layer))
+	}
+	var d Declaring
+	err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+		d, err = t.declare(ctx, t.fresh(o, n), policy)
+		return err
+	})
+	if err != nil {
+		return Declaring{}, fail(op, err)
+	}
+	return d, nil
+}
+
+func (t *tx) declare(ctx context.Context, n memory.Node, policy memory.ConflictPolicy) (d Declaring, err error) {
+	o := Owner{n.Tenant, n.User}
+	earlier, err := t.ofMatter(ctx, n)
+	if err != nil {
+		return d, err
+	}
+	var winner memory.ID // an earlier one that this one loses to
+	for _, old := range earlier {
+		switch c := memory.Settle(policy, old, n); {
+		case c.Outcome == memory.OneWins && c.Loser.ID == old.ID:
+			d.Replaced = append(d.Replaced, old.ID)
+		case c.Outcome == memory.OneWins:
+			winner = old.ID
+		case c.Outcome == memory.UserAsked && len(d.Opposed) < maxOpposed:
+			d.Opposed = append(d.Opposed, old)
+		}
+	}
+	if d.ID, err = t.inPlaceOf(ctx, o, d.Replaced, n); err != nil {
+		return d, err
+	}
+	if winner != "" && winner != d.ID {
+		return Declaring{ID: d.ID, Replaced: d.Replaced}, t.standBehind(ctx, o, d.ID, winner)
+	}
+	n.ID = d.ID
+	return d, t.oppose(ctx, n, &d)
+}
+
+const latestOf = "SELECT memory_id FROM memory_claim" + ofOwner + " AND matter = ? AND is_active = 1 ORDER BY memory_id DESC LIMIT ?"
+
+// ofMatter gives the newest active memories of a declaration's matter, in the order of
+// their writing.
+func (t *tx) ofMatter(ctx context.Context, n memory.Node) (nodes []memory.Node, err error) {
+	if n.Claim == nil || n.Status != memory.Active {
+		return nil, nil
+	}
+	o := Owner{n.Tenant, n.User}
+	ids, err := texts[memory.ID](ctx, t.on, latestOf, append(ownerArgs(o), matterOf(n), longList)...)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(ids)
+	all, err := findAll(ctx, t.on, o, ids)
+	for _, s := range all {
+		nodes = append(nodes, s.Node)
+	}
+	slices.SortFunc(nodes, func(a, b memory.Node) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
+	return nodes, err
+}
+
+// inPlaceOf keeps a declaration once, and has it supersede others.
+func (t *tx) inPlaceOf(ctx context.Context, o Owner, beaten []memory.ID, n memory.Node) (id memory.ID, err error) {
+	for _, old := range beaten {
+		if id, err = t.supersede(ctx, o, old, n); err != nil {
+			return "", err
+		}
+	}
+	if len(beaten) > 0 {
+		return id, nil
+	}
+	kept, err := t.remember(ctx, n)
+	return kept.ID, err
+}
+
+// standBehind has a declaration be superseded by an earlier one, of a higher priority
+// or said later, for which it came too late.
+func (t *tx) standBehind(ctx context.Context, o Owner, id, winner memory.ID) error {
+	s, err := find(ctx, t.on, t.lock, o, id)
+	if err != nil || s.Status != memory.Active {
+		return err
+	}
+	s.end(memory.Superseded, orTime(s.Valid.From, s.At), t.at)
+	s.SupersededBy = winner
+	if err := t.save(ctx, s); err != nil {
+		return err
+	}
+	if err := t.link(ctx, o, id, roleNext, string(winner)); err != nil {
+		return err
+	}
+	return t.lived(ctx, o, id, Superseded, string(winner))
+}
+
+// oppose keeps the question of each pair which one counts. Of a pair that was told to
+// stand nothing is asked.
+func (t *tx) oppose(ctx context.Context, n memory.Node, d *Declaring) error {
+	var open []memory.Node
+	for _, old := range d.Opposed {
+		if old.ID == n.ID {
+			continue
+		}
+		q, err := t.addChoice(ctx, memory.NewChoice(old, n, t.at))
+		if err != nil {
+			return err
+		}
+		if !q.Settled() {
+			open, d.Choices = append(open, old), append(d.Choices, q)
+		}
+	}
+	d.Opposed = open
+	return nil
+}
