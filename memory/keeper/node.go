@@ -163,6 +163,7 @@ const (
 	roleEvidence = "evidence" // a gap
 	roleTrace    = "trace"    // a trace whose output points to it
 	roleNext     = "next"     // the memory that superseded it
+	roleOverlap  = "overlap"  // a piece of a document that begins with its end
 )
 
 const (

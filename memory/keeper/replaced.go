@@ -93,7 +93,7 @@ func (t *tx) purgeOne(ctx context.Context, o Owner, id memory.ID) error {
 			}
 		}
 	}
-	for _, role := range []string{roleDerived, roleNext} { // of others to this one
+	for _, role := range []string{roleDerived, roleNext, roleOverlap} { // of others to this one
 		if err == nil {
 			err = t.removeLinked(ctx, o, role, string(id))
 		}
