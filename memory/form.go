@@ -70,7 +70,7 @@ type FormFinding struct {
 // gives the same findings. What users, platforms or brands advise is evidence, as is
 // what was recommended earlier, where the answer names them right beside it. So are
 // quotations of recalled, the texts of the memories that the answer was given; 64 of
-// MaxQuotedBytes are read. An unknown form is taken for EvidenceOnly.
+// MaxPassageBytes are read. An unknown form is taken for EvidenceOnly.
 func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
 	if f == Recommend {
 		return nil

@@ -51,7 +51,7 @@ func withoutCited(text string, recalled []string) string {
 func foldRecalled(recalled []string) []string {
 	var folded []string
 	for _, text := range recalled[:min(len(recalled), maxRecalled)] {
-		folded = append(folded, strings.ReplaceAll(plainForm(text[:min(len(text), MaxQuotedBytes)]), "\n", " "))
+		folded = append(folded, strings.ReplaceAll(plainForm(text[:min(len(text), MaxPassageBytes)]), "\n", " "))
 	}
 	return folded
 }

@@ -75,8 +75,8 @@ type Source struct {
 	Platform string         `json:"platform,omitempty"`
 	Device   string         `json:"device,omitempty"`
 	Speaker  string         `json:"speaker,omitempty"`  // of a turn
-	Document string         `json:"document,omitempty"` // of a chunk: the id of its parent
-	Order    int64          `json:"order,omitempty"`    // place within its session or document, from 1
+	Document string         `json:"document,omitempty"` // of a piece of one: its id; the keeper knows the place
+	Order    int64          `json:"order,omitempty"`    // place within its session, from 1
 	Derived  []ID           `json:"derived,omitempty"`  // memories that it was made of
 }
 

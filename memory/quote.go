@@ -24,7 +24,8 @@ const (
 // A Placed memory.
 type Placed struct {
 	Node
-	Place Place
+	Place  Place
+	Around string // of a document's piece: the text that it stands in, which has its own; "" for its own alone
 }
 
 // Layered puts the user's words (L1) first, then facts (L2), then habits (L3), each
@@ -39,7 +40,7 @@ func Layered(set ReconcileConfig, nodes []Node) []Placed {
 	}
 	placed := make([]Placed, len(nodes))
 	for i, n := range nodes {
-		placed[i] = Placed{n, set.place(n, declared)}
+		placed[i] = Placed{Node: n, Place: set.place(n, declared)}
 	}
 	slices.SortStableFunc(placed, func(a, b Placed) int { return cmp.Compare(a.Layer, b.Layer) })
 	return placed
@@ -62,32 +63,39 @@ func (set ReconcileConfig) place(n Node, declared []Node) Place {
 	return place
 }
 
-// MaxQuotedBytes bounds one memory's text before the model: a paragraph; who needs
-// more reads the document.
-const MaxQuotedBytes = 1000
+// Bounds of one memory's text before the model.
+const (
+	MaxQuotedBytes  = 1000 // a paragraph
+	MaxPassageBytes = 4000 // of a document: the piece that was found and those on both sides of it in Chinese, a page in English
+)
 
 // A quoted is one memory as the model sees it.
 type quoted struct {
-	ID      ID      `json:"id"`
-	Layer   string  `json:"layer"`
-	Kind    Kind    `json:"kind"`
-	Place   Place   `json:"place"`
-	Age     string  `json:"age"`
-	Trust   float64 `json:"trust"`
-	Status  Status  `json:"status,omitempty"` // where it is not active
-	About   string  `json:"about,omitempty"`
-	Speaker string  `json:"speaker,omitempty"`
-	Text    string  `json:"text"`
+	ID       ID      `json:"id"`
+	Layer    string  `json:"layer"`
+	Kind     Kind    `json:"kind"`
+	Place    Place   `json:"place"`
+	Age      string  `json:"age"`
+	Trust    float64 `json:"trust"`
+	Status   Status  `json:"status,omitempty"` // where it is not active
+	About    string  `json:"about,omitempty"`
+	Speaker  string  `json:"speaker,omitempty"`
+	Document string  `json:"document,omitempty"`
+	Text     string  `json:"text"`
 }
 
 // QuoteLine words a memory for the model as untrusted data: one line of JSON that no
 // text can leave, since brackets, line breaks and marks of markup in it are escaped and
-// characters that nobody sees are left out. MaxQuotedBytes of the text are quoted. The gate never
-// reads it, so that no memory can widen a permission.
+// characters that nobody sees are left out. MaxQuotedBytes of the text are quoted; of
+// the text around a document's piece as much as MaxPassageBytes hold when they are escaped. The
+// gate never reads it, so that no memory can widen a permission.
 func QuoteLine(m Placed, now time.Time) string {
 	q := quoted{ID: ID(plainWord(string(m.ID))), Layer: layerName(m.Layer), Kind: Kind(plainWord(string(m.Kind))), Place: m.Place,
 		Age: ageText(seenAt(m.Node), now), Trust: exact(unit01(m.Trust)), About: plainWord(m.Entity), Speaker: plainWord(m.Source.Speaker),
-		Text: cutText(oneLine(m.Text), MaxQuotedBytes)}
+		Document: plainWord(m.Source.Document), Text: cutText(oneLine(m.Text), MaxQuotedBytes)}
+	if m.Around != "" {
+		q.Text = cutQuoted(oneLine(m.Around), MaxPassageBytes)
+	}
 	if m.Status != Active {
 		q.Status = Status(plainWord(string(m.Status)))
 	}
@@ -97,6 +105,14 @@ func QuoteLine(m Placed, now time.Time) string {
 // QuoteText gives a text as a JSON string that it cannot leave, as QuoteLine does:
 // what stands before the model as data. MaxQuotedBytes of it are quoted.
 func QuoteText(text string) string { return quoteJSON(cutText(oneLine(text), MaxQuotedBytes)) }
+
+// cutQuoted cuts a text so that it has at most so many bytes when it is quoted.
+func cutQuoted(text string, most int) string {
+	for n := len(quoteJSON(text)); n > most; n = len(quoteJSON(text)) {
+		text = cutText(text, min(len(text)*most/n, len(text)-len("…")-1))
+	}
+	return text
+}
 
 // quoteJSON marshals what has no list, so that brackets stand in strings alone.
 func quoteJSON(value any) string {

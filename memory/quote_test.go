@@ -37,7 +37,7 @@ func TestColdStart(t *testing.T) {
 func TestAQuotedMemorySaysWhatItIs(t *testing.T) {
 	n := told("m1", Preference, minutes(10, 10))
 	n.Status, n.Entity, n.Trust, n.Source.Speaker = Superseded, "1001", 0.625, "mia"
-	line := QuoteLine(Placed{n, OwnWords}, noon)
+	line := QuoteLine(Placed{Node: n, Place: OwnWords}, noon)
 	var got map[string]any
 	if err := json.Unmarshal([]byte(line), &got); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func FuzzQuote(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, entity, speaker string) {
 		n := Node{ID: ID(entity), Text: text, Entity: entity, Layer: Declared, Kind: Kind(speaker), Status: Status(speaker), Trust: 0.5, Source: Source{Speaker: speaker}, At: time.Unix(0, 0)}
-		for _, p := range []Placed{{n, OwnWords}, {n, FillIn}} {
+		for _, p := range []Placed{{Node: n, Place: OwnWords}, {Node: n, Place: FillIn}} {
 			if err := checkQuotation(QuoteLine(p, noon), p); err != nil {
 				t.Fatalf("%v\n%s", err, QuoteLine(p, noon))
 			}

@@ -119,7 +119,7 @@ func (s *scene) quote(raw json.RawMessage) {
 	for i, text := range step.Texts {
 		n := Node{ID: ID(fmt.Sprintf("m%d%s", i, step.ID)), Text: text, Layer: Declared, Kind: Preference, Status: Active, Trust: 0.5, At: noon.Add(-3 * day),
 			Entity: step.Entity, Source: Source{Speaker: step.Speaker}}
-		placed = append(placed, Placed{n, OwnWords})
+		placed = append(placed, Placed{Node: n, Place: OwnWords})
 	}
 	for _, p := range placed {
 		if err := checkQuotation(QuoteLine(p, noon), p); err != nil {

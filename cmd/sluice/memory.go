@@ -69,7 +69,7 @@ func (m *rememberer) onMemories(ctx context.Context, indexed bool, work func(*mi
 // A choice is which memories are wanted.
 type choice struct {
 	layers, kinds, statuses []string
-	entity, asOf            string
+	entity, document, asOf  string
 	limit                   int
 }
 
@@ -85,7 +85,7 @@ func (s *choice) register(c *cobra.Command, limit int) {
 
 // page gives the choice as the keeper takes it.
 func (s *choice) page() (page keeper.Page, err error) {
-	page.Entity = s.entity
+	page.Entity, page.Document = s.entity, documentName(s.document)
 	for _, name := range s.layers {
 		layer, err := layerOf(name)
 		if err != nil {
@@ -153,6 +153,7 @@ func (m *rememberer) listCommand() *cobra.Command {
 		},
 	}
 	s.register(c, 0)
+	c.Flags().StringVar(&s.document, "document", "", "only what was learned of this document")
 	return c
 }
 
@@ -217,12 +218,14 @@ func (m *rememberer) row(w *tabwriter.Writer, n memory.Node, before string) erro
 
 func (m *rememberer) searchCommand() *cobra.Command {
 	var s choice
-	var why, all bool
+	var show showing
+	var all bool
 	c := &cobra.Command{
 		Use: "search WORDS…", Short: "Find memories as the agent does", Args: cobra.MinimumNArgs(1),
 		Long: `Search finds what the agent would recall for these words, best first. What is looked at here does not count
 as recalled. --why tells what makes each score: the words, the meaning (with --embedder), neighbours, the
-session, and a date that was named.`,
+session, and a date that was named. A piece of a document tells where it stands, and whether the file still is
+what it was.`,
 		Example: "  sluice memory search \"how long is the opening\" --user mia --why\n  sluice memory search 开场 --kind preference --json\n  sluice memory search price --all-users",
 		RunE: func(c *cobra.Command, args []string) error {
 			page, err := s.page()
@@ -240,16 +243,20 @@ session, and a date that was named.`,
 			if all {
 				q.Filter.User, q.AllUsers = "", true
 			}
-			return m.onMemories(c.Context(), true, func(k *minding) error { return m.search(c.Context(), k, q, why) })
+			return m.onMemories(c.Context(), true, func(k *minding) error { return m.search(c.Context(), k, q, show) })
 		},
 	}
 	s.register(c, keeper.DefaultRecall)
-	c.Flags().BoolVar(&why, "why", false, "tell what makes each score")
+	c.Flags().BoolVar(&show.why, "why", false, "tell what makes each score")
+	c.Flags().BoolVar(&show.around, "around", false, "also show the text around pieces of documents, as the agent reads it")
 	c.Flags().BoolVar(&all, "all-users", false, "of all users of the tenant")
 	return c
 }
 
-func (m *rememberer) search(ctx context.Context, k *minding, q keeper.Query, why bool) error {
+// A showing is what a search tells beside what it finds.
+type showing struct{ why, around bool }
+
+func (m *rememberer) search(ctx context.Context, k *minding, q keeper.Query, show showing) error {
 	if err := k.Sync(ctx); err != nil {
 		return err
 	}
@@ -258,21 +265,33 @@ func (m *rememberer) search(ctx context.Context, k *minding, q keeper.Query, why
 		return err
 	}
 	w := m.table("SCORE\tID\tLAYER\tKIND\tABOUT\tTIME\tTRUST\tSTATUS\tTEXT", "得分\t编号\t层\t类别\t对象\t时间\t可信度\t状态\t内容")
+	say := speakIn(m.locale)
 	for _, hit := range hits {
+		from, failed := m.origins(ctx, k, keeper.Owner{Tenant: hit.Node.Tenant, User: hit.Node.User}, hit.Node.ID)
+		err = errors.Join(err, failed)
+		at := from[hit.Node.ID]
 		if m.json {
-			m.print(hit)
+			m.print(placedHit{hit, at})
 			continue
 		}
 		err = errors.Join(err, m.row(w, hit.Node, fmt.Sprintf("%.3f\t", hit.Score)))
-		if why {
-			fmt.Fprintf(w, "\t%s\n", speakIn(m.locale).parts(hit.Parts))
+		if at != nil {
+			fmt.Fprintf(w, "\t%s\n", say.origin(at))
+		}
+		if show.why {
+			fmt.Fprintf(w, "\t%s\n", say.parts(hit.Parts))
 		}
 	}
 	if err := errors.Join(err, w.Flush()); err != nil {
 		return err
 	}
+	if show.around && !q.AllUsers {
+		if err := m.passages(ctx, k, m.owner, hits); err != nil {
+			return err
+		}
+	}
 	if len(hits) == 0 && !m.json {
-		fmt.Fprintln(m.stderr, speakIn(m.locale).pick("nothing is remembered that these words find", "没有找到相关记忆"))
+		fmt.Fprintln(m.stderr, say.pick("nothing is remembered that these words find", "没有找到相关记忆"))
 	}
 	return nil
 }
@@ -287,11 +306,16 @@ func (m *rememberer) whyCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				from, err := m.origins(c.Context(), k, m.owner, life.Node.ID)
+				if err != nil {
+					return err
+				}
+				at := from[life.Node.ID]
 				if m.json {
-					m.print(life)
+					m.print(placedLife{life, at})
 					return nil
 				}
-				_, err = fmt.Fprint(m.stdout, speakIn(m.locale).life(life))
+				_, err = fmt.Fprint(m.stdout, speakIn(m.locale).life(life, at))
 				return err
 			})
 		},

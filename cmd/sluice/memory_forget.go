@@ -20,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/host/blob"
 	"github.com/sluicehq/sluice/host/grant"
 	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/documents"
 	"github.com/sluicehq/sluice/memory/keeper"
 )
 
@@ -39,16 +40,17 @@ func (m *rememberer) forgetCommand() *cobra.Command {
 	f := &forgetting{rememberer: m}
 	c := &cobra.Command{
 		Use: "forget [ID…]", Short: "Remove memories for good, with the audit payloads that carry them",
-		Long: `Forget removes memories by id, all that is about --entity, or --all of the user's: text, vectors, postings, what
-was made of them, gaps and questions, and the words of decisions. Then it takes the payload out of the audit
+		Long: `Forget removes memories by id, all that is about --entity, what was learned of a --document, or
+--all of the user's: text, vectors, postings, what was made of them, gaps and questions, and the words of
+decisions. Then it takes the payload out of the audit
 records of the calls and messages that they came from, and of all of the user's records that carry their text. A receipt without any text stays, and the proof that there were records.
 The conversations themselves are the sessions': --sessions removes those that the memories came from, too.
 It shows what goes and asks first.`,
 		Example: "  sluice memory forget 0197… --user mia\n  sluice memory forget --entity 1001 --user mia --sessions\n  sluice memory forget --all --user mia --yes --by privacy@shop.example --why 'request 17'",
 		RunE: func(c *cobra.Command, args []string) error {
-			f.wish.IDs = idsIn(args)
-			if asked := []bool{len(args) > 0, f.wish.Entity != "", f.wish.All}; len(slices.DeleteFunc(asked, func(is bool) bool { return !is })) != 1 {
-				return fmt.Errorf("%w: name memories, or --entity, or --all", errUsage)
+			f.wish.IDs, f.wish.Document = idsIn(args), documentName(f.wish.Document)
+			if asked := []bool{len(args) > 0, f.wish.Entity != "", f.wish.Document != "", f.wish.All}; len(slices.DeleteFunc(asked, func(is bool) bool { return !is })) != 1 {
+				return fmt.Errorf("%w: name memories, or --entity, or --document, or --all", errUsage)
 			}
 			if m.json && !f.yes {
 				return fmt.Errorf("%w: with --json nobody is asked; say --yes", errUsage)
@@ -58,6 +60,7 @@ It shows what goes and asks first.`,
 		},
 	}
 	c.Flags().StringVar(&f.wish.Entity, "entity", "", "all that is about this")
+	c.Flags().StringVar(&f.wish.Document, "document", "", "all that was learned of this document, also of what it was before")
 	c.Flags().BoolVar(&f.wish.All, "all", false, "everything of the user's, with all decisions and trust")
 	c.Flags().BoolVar(&f.sessions, "sessions", false, "also remove the sessions that the memories came from, with their records")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do it without asking")
@@ -86,7 +89,7 @@ func (f *forgetting) run(ctx context.Context, h *hall) (err error) {
 // find gives the memories that the wish names, as far as they are there.
 func (f *forgetting) find(ctx context.Context, k *minding) (gone []memory.Node, err error) {
 	if f.wish.IDs == nil {
-		_, err = f.each(ctx, k, keeper.Page{Entity: f.wish.Entity}, 0, func(n memory.Node) error {
+		_, err = f.each(ctx, k, keeper.Page{Entity: f.wish.Entity, Document: f.wish.Document}, 0, func(n memory.Node) error {
 			gone = append(gone, n)
 			return nil
 		})
@@ -153,6 +156,9 @@ func (f *forgetting) forget(ctx context.Context, h *hall, k *minding, gone []mem
 	carried := carriers{calls: map[host.CallID]bool{}, inputs: map[message]bool{}, sessions: map[host.SessionID]bool{}}
 	for _, n := range gone {
 		carried.addText(n.Text)
+		if n.Source.Document != "" {
+			carried.addText(ownEnd(n.Text))
+		}
 		carried.add(n.Source)
 	}
 	erased, err := f.erase(ctx, h, &carried)
@@ -327,6 +333,13 @@ func (c *carriers) addText(text string) {
 		quoted := bytes.TrimSpace(b.Bytes())
 		c.texts = append(c.texts, quoted[1:len(quoted)-1])
 	}
+}
+
+// ownEnd gives what of a document's piece is surely its own: it may begin with the end of
+// the piece before, and is shown without that where it stands around another one.
+func ownEnd(text string) string {
+	r := []rune(text)
+	return string(r[min(len(r), documents.OverlapRunes):])
 }
 
 // carry reports whether a record's payload is to go.

@@ -16,7 +16,6 @@ import (
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/documents"
 	"github.com/sluicehq/sluice/memory/index"
-	"github.com/sluicehq/sluice/memory/keeper"
 	figures "github.com/sluicehq/sluice/memory/measure"
 )
 
@@ -33,7 +32,8 @@ func (m *rememberer) importCommand() *cobra.Command {
 		Use: "import FILE", Short: "Keep what export wrote, or a document as facts", Args: cobra.ExactArgs(1),
 		Long: `Import reads JSON lines, as export writes them, from a file or from - (standard input). A text or Markdown
 document is cut into pieces, each a fact that leads back to its place. The same again is kept once, so that
-an import that was broken off is simply repeated.`,
+an import that was broken off is simply repeated. A document that changed takes the place of what it was: pieces
+that are word for word there stay, and what is gone is superseded. Its name is the path as it is given here.`,
 		Example: "  sluice memory import mia.jsonl --user mia\n  sluice memory import rules.md --title \"Rules of the platform\" --user mia\n  sluice memory export --user mia | sluice memory import - --user mia2",
 		RunE:    func(c *cobra.Command, args []string) error { return i.run(c.Context(), args[0]) },
 	}
@@ -105,58 +105,32 @@ func (h *heard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// document reads a document twice: what is not a text to its end is kept in no part.
+// document has a document take the place of what was learned of it before.
 func (i *importing) document(ctx context.Context, k *minding, file string) error {
 	if file == "-" {
 		return fmt.Errorf("%w: a document is read from a file, whose name its pieces lead back to", errUsage)
 	}
-	i.about.ID, i.about.Tenant, i.about.User, i.about.At = filepath.ToSlash(filepath.Clean(file)), i.owner.Tenant, i.owner.User, time.Now().UTC()
-	if err := i.pieces(ctx, file, func([]memory.Node) error { return nil }); err != nil {
-		return err
-	}
-	kept, known, say := 0, 0, i.counting("pieces are kept")
-	err := i.pieces(ctx, file, func(some []memory.Node) error {
-		done, err := k.Remember(ctx, i.owner, some)
-		for _, r := range done {
-			if r.Kept {
-				kept++
-			} else {
-				known++
-			}
-		}
-		say(kept + known)
-		return err
-	})
-	return errors.Join(err, i.tellKept(kept, known))
-}
-
-// pieces gives a document's memories, so many at once as are kept together.
-func (i *importing) pieces(ctx context.Context, file string, take func([]memory.Node) error) (err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	splitter, err := documents.NewSplitter(f, i.about)
+	i.about.ID, i.about.At = documentName(file), time.Now().UTC()
+	done, err := k.Learn(ctx, i.owner, i.about, f, i.counting("pieces are kept"))
 	if err != nil {
 		return err
 	}
-	some := make([]memory.Node, 0, keeper.MaxRemember)
-	for n, err := range splitter.Nodes() {
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
-		}
-		if some = append(some, n); len(some) == cap(some) {
-			if err := take(some); err != nil {
-				return err
-			}
-			some = some[:0]
-		}
-	}
-	if len(some) == 0 {
+	if i.json {
+		i.print(map[string]any{"document": done.ID, "revision": done.Revision, "digest": done.Digest, "known": done.Known, "kept": done.Kept, "still": done.Still, "superseded": done.Gone})
 		return nil
 	}
-	return take(some)
+	say := speakIn(i.locale)
+	text := say.pick("%s: %d memories were kept; %d are still there, %d were superseded", "%s：新增 %d 条记忆，%d 条保持不变，%d 条已被取代", plain(done.ID), done.Kept, done.Still, done.Gone)
+	if done.Known {
+		text = say.pick("%s is known; nothing changed", "%s 没有变化", plain(done.ID))
+	}
+	_, err = fmt.Fprintln(i.stderr, text)
+	return err
 }
 
 func (i *importing) tellKept(kept, known int) error {

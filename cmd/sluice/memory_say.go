@@ -56,12 +56,15 @@ func (s speaker) parts(parts []memory.Part) string {
 	return strings.Join(list, " + ")
 }
 
-// life is all that there is to know of a memory.
-func (s speaker) life(l keeper.Life) string {
+// life is all that there is to know of a memory, and where it stands, if that is in a document.
+func (s speaker) life(l keeper.Life, at *origin) string {
 	var b strings.Builder
 	n := l.Node
 	fmt.Fprintf(&b, "%s  %s, %s, %s\n  %s\n", n.ID, s.layer(n.Layer), s.memoryKind(n.Kind), s.memoryStatus(n.Status), plain(n.Text))
 	s.about(&b, n)
+	if at != nil {
+		b.WriteString(s.pick("  stands in %s\n", "  位于 %s\n", s.origin(at)))
+	}
 	b.WriteString(s.pick("  trust %.2f, verified %d times, recalled %d times, adopted %d times\n", "  可信度 %.2f，印证 %d 次，召回 %d 次，采纳 %d 次\n", n.Trust, n.Verified, n.Recalls, n.Adopts))
 	b.WriteString(s.pick("\nwhat happened\n", "\n经过\n"))
 	for _, e := range l.Events {

@@ -46,12 +46,16 @@ func (r *Recall) recollect(ctx context.Context, q host.Reasoning) host.Injection
 			found = append(found, n)
 		}
 	}
-	in := r.quoted(found)
+	shown, failed := r.surround(ctx, ownerOf(q.Session), found)
+	if failed != nil {
+		r.Logger.WarnContext(ctx, "pieces of documents stand alone", "session", q.Session.String(), "error", failed)
+	}
+	in := r.quoted(shown)
 	remarks := slices.Concat(h.remarks, remarkOf(left), r.choices(ctx, q, found))
 	in.Text = strings.Join(remarks, "\n")
 	r.know(q, func(t *turn) {
-		t.injected, t.found, t.texts = in, err == nil, texts(found)
-		t.sources = append(slices.Clone(h.ids), ids(found)...)
+		t.injected, t.found, t.texts = in, err == nil, shown.texts()
+		t.sources = append(slices.Clone(h.ids), shown.ids()...)
 		slices.Sort(t.sources)
 		t.sources = slices.Compact(t.sources)
 		t.sources = t.sources[:min(len(t.sources), keeper.MaxTraceSources)]
@@ -133,12 +137,13 @@ func remarkOf(left int) []string {
 }
 
 // quoted gives memories as the model reads them, and their ids for the record.
-func (r *Recall) quoted(found []memory.Node) (in host.Injection) {
-	for _, p := range memory.Layered(r.Reconcile, found) {
+func (r *Recall) quoted(s shown) (in host.Injection) {
+	for _, p := range memory.Layered(r.Reconcile, s.nodes) {
+		p.Around = s.around[p.ID].Text
 		in.Recalled = append(in.Recalled, abi.Memory{Kind: string(p.Kind), Entity: p.Entity, Text: memory.QuoteLine(p, r.Now())})
 	}
-	if len(found) > 0 {
-		in.Note = fmt.Sprintf("recalled %d: %s", len(found), joined(ids(found)))
+	if len(s.nodes) > 0 {
+		in.Note = fmt.Sprintf("recalled %d: %s", len(s.nodes), joined(s.ids()))
 	}
 	return in
 }
@@ -186,12 +191,4 @@ func joined(list []memory.ID) string {
 		words[i] = string(id)
 	}
 	return strings.Join(words, " ")
-}
-
-func texts(nodes []memory.Node) []string {
-	list := make([]string, len(nodes))
-	for i, n := range nodes {
-		list[i] = n.Text
-	}
-	return list
 }

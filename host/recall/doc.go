@@ -10,8 +10,10 @@
 //     declare becomes memories (L1). The rules hear at once; a model hears in the
 //     background. What fails is done again before the model is asked the next time.
 //  2. What fits the words is recalled, and what must always be kept to (constraints)
-//     stands before it, the user's own and newest first. The model reads it as data of
-//     earlier, never as orders. The record names ids, and no words.
+//     stands before it, the user's own and newest first. A piece of a document brings
+//     the text that it stands in, within bounds; pieces that stand together are one
+//     quotation (around.go). The model reads it as data of earlier, never as orders. The
+//     record names ids, and no words.
 //  3. At a decision point the policy's words say so, and the model is told in which
 //     form its answer may be: by the trust of this user in this domain. A question
 //     that has waited for such a point is given to it, as data, to be asked.

@@ -25,7 +25,7 @@ func (r *Recall) Remembered(ctx context.Context, from host.CallRef, memories []a
 }
 
 // Recalled gives the memories of the user of a session that answer a skill's query,
-// best first. It is grant.Config's Recall.
+// best first; of pieces of documents the text that they stand in. It is grant.Config's Recall.
 func (r *Recall) Recalled(ctx context.Context, ref host.SessionRef, q abi.RecallQuery) ([]abi.Memory, error) {
 	if err := valid("recall.Recalled", ref); err != nil {
 		return nil, err
@@ -38,11 +38,15 @@ func (r *Recall) Recalled(ctx context.Context, ref host.SessionRef, q abi.Recall
 	if err != nil {
 		return nil, err
 	}
-	out := make([]abi.Memory, len(hits))
+	found, scores := make([]memory.Node, len(hits)), map[memory.ID]float64{}
 	for i, h := range hits {
-		out[i] = abi.Memory{Kind: string(h.Node.Kind), Text: h.Node.Text, Entity: h.Node.Entity, Score: h.Score}
+		found[i], scores[h.Node.ID] = h.Node, h.Score
 	}
-	return out, nil
+	shown, err := r.surround(ctx, ownerOf(ref), found)
+	if err != nil {
+		r.Logger.WarnContext(ctx, "pieces of documents stand alone", "session", ref.String(), "error", err)
+	}
+	return shown.memories(scores), nil
 }
 
 // valid refuses a session that does not say whose it is: without a user all of the

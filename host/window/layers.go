@@ -54,7 +54,7 @@ const (
 	personaRunes  = 4000
 	approvalRunes = 4000
 	recalledLines = 20
-	recalledRunes = 1400 // of one line: a memory as memory.QuoteLine words it
+	recalledRunes = 4800 // of one line: a memory as memory.QuoteLine words it, with the text around a piece of a document
 	noteLines     = 20
 	noteRunes     = 1000 // of one line: what a guard has against an answer, in a few sentences
 )

@@ -19,7 +19,7 @@ import (
 
 func splitter(t testing.TB, r io.Reader, form Form) *Splitter {
 	t.Helper()
-	s, err := NewSplitter(r, Document{ID: "guide.md", Form: form, Tenant: "acme", User: "ann"})
+	s, err := NewSplitter(r, Document{ID: "guide.md", Form: form})
 	if err != nil {
 		t.Fatal(err)
 	}

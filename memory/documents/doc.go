@@ -18,8 +18,11 @@
 //     each rune once, in order.
 //  5. Chunks belong to a [Parent]: the document, or, of one larger than 1 MiB, a part
 //     of that size, as a range of bytes and their digest.
-//  6. A chunk becomes a memory.Node: of kind fact and layer L2, with its parent's id
-//     and its place. Its index text also has the title and the headings above it.
-//  7. Where a search finds a chunk, [Parent.Read] gives the text around it, if the
-//     source is still what it was.
+//  6. A chunk becomes a [Piece]: a memory.Node of kind fact and layer L2, and its place.
+//     Its index text also has the title and the headings above it. What is blank is none.
+//  7. The keeper keeps the pieces, with the document's digest and its parents. Where a
+//     search finds a piece, the pieces beside it in its parent are the text around it:
+//     the keeper puts them together without their overlaps.
+//  8. The same document again is cut the same way, so that what is still there word for
+//     word is the same piece. [Parent.Read] tells whether a source is what it was.
 package documents

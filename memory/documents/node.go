@@ -15,26 +15,36 @@ import (
 
 // Bounds of a document's names, in bytes.
 const (
-	MaxIDBytes    = 256 // a path or the id of a blob
+	MaxIDBytes    = 240 // a path or the id of a blob; with the number of a part it is an id of a memory's source
 	MaxTitleBytes = 512
 )
 
-// A Document is what all memories of one text have in common. ID, Tenant, User and
-// Form are required; Trust is 1 and Freshness memory.Slow if they are left out.
+// A Document is what all memories of one text have in common. ID and Form are
+// required; Trust is 1 and Freshness memory.Slow if they are left out.
 type Document struct {
-	ID        string // of the source, one line; chunks have "ID#1" and so on as Source.Document
-	Title     string // context of every chunk; may be empty
-	Form      Form
-	Tenant    host.TenantID
-	User      host.UserID
-	At        time.Time // when it was given
-	Valid     memory.Span
-	Freshness memory.Freshness
-	Trust     float64
-	Entity    string // what it is about
-	Domain    string
-	Scene     string
+	ID        string           `json:"id"`              // of the source, one line; what its memories have as Source.Document
+	Title     string           `json:"title,omitempty"` // context of every chunk
+	Form      Form             `json:"form"`
+	At        time.Time        `json:"at,omitzero"` // when it was given
+	Valid     memory.Span      `json:"valid,omitzero"`
+	Freshness memory.Freshness `json:"freshness,omitempty"`
+	Trust     float64          `json:"trust,omitempty"`
+	Entity    string           `json:"entity,omitempty"` // what it is about
+	Domain    string           `json:"domain,omitempty"`
+	Scene     string           `json:"scene,omitempty"`
 }
+
+// A Piece is a memory of a chunk, with its place in the document.
+type Piece struct {
+	Node    memory.Node // its Text is the chunk's, to the letter
+	Parent  int         // which part of the document it is from, from 1
+	Start   int64       // of its own text, in bytes of the source
+	Blank   int64       // bytes before Start that are in no piece: nothing but space
+	Overlap int         // bytes at the beginning of the Text that are from the piece before
+}
+
+// End is where the piece's own text ends, in bytes of the source.
+func (p Piece) End() int64 { return p.Start + int64(len(p.Node.Text)-p.Overlap) }
 
 // NewSplitter makes a splitter of the document that r gives. It reads nothing yet. It
 // fails, with an error of host.Fail, on a description that cannot be used.
@@ -64,9 +74,6 @@ func (d Document) problem() *abi.Problem {
 	case !slices.Contains([]Form{Plain, Markdown}, d.Form):
 		return abi.NewProblem(abi.BadValue, "%s is of the form %q, which is not read", d.ID, d.Form).
 			WithHint("turn it into plain text or Markdown").WithField("form").WithCandidates(string(Plain), string(Markdown))
-	case d.Tenant == "" || d.User == "":
-		return abi.NewProblem(abi.Missing, "%s has no tenant or no user that its memories belong to", d.ID).
-			WithHint("say whose document it is").WithField("user")
 	case !(d.Trust >= 0 && d.Trust <= 1): // NaN included
 		return abi.NewProblem(abi.BadValue, "the trust in %s is not between 0 and 1 (got %v)", d.ID, d.Trust).
 			WithHint("leave it out for 1").WithField("trust")
@@ -74,24 +81,28 @@ func (d Document) problem() *abi.Problem {
 	return nil
 }
 
-// Nodes gives a memory for each chunk that is not blank, in order, as Chunks does. The
-// memories have no id and no Known: who keeps them gives both. What was given
+// Pieces gives a memory for each chunk that is not blank, in order, as Chunks does. The
+// memories have no owner, no id and no Known: who keeps them gives these. What was given
 // before an error is a part of a document, and should not be kept.
-func (s *Splitter) Nodes() iter.Seq2[memory.Node, error] {
-	return func(yield func(memory.Node, error) bool) {
-		order := int64(0)
+func (s *Splitter) Pieces() iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		blank, parent := int64(0), 0
 		for chunk, err := range s.Chunks() {
 			if err != nil {
-				yield(memory.Node{}, err)
+				yield(Piece{}, err)
 				return
+			}
+			if chunk.Parent != parent { // what is blank before it is of the part before
+				blank, parent = 0, chunk.Parent
 			}
 			if strings.TrimSpace(chunk.Own) == "" {
+				blank += int64(len(chunk.Own))
 				continue
 			}
-			order++
-			if !yield(s.node(chunk, order), nil) {
+			if !yield(Piece{Node: s.node(chunk), Parent: parent, Start: chunk.Start, Blank: blank, Overlap: len(chunk.Overlap)}, nil) {
 				return
 			}
+			blank = 0
 		}
 	}
 }
@@ -99,14 +110,13 @@ func (s *Splitter) Nodes() iter.Seq2[memory.Node, error] {
 // Parents gives the document's parents, in order, when all of it was read.
 func (s *Splitter) Parents() []Parent { return slices.Clone(s.parents.done) }
 
-func (s *Splitter) node(c Chunk, order int64) memory.Node {
+func (s *Splitter) node(c Chunk) memory.Node {
 	d := s.doc
 	return memory.Node{
-		Tenant: d.Tenant, User: d.User,
-		Text: strings.TrimSpace(c.Text()), IndexText: d.indexText(c),
+		Text: c.Text(), IndexText: d.indexText(c),
 		Layer: memory.Fact, Kind: memory.FactOf, Status: memory.Active,
 		Entity: d.Entity, Domain: d.Domain, Scene: d.Scene,
-		Source: memory.Source{Document: parentID(d.ID, c.Parent), Order: order},
+		Source: memory.Source{Document: d.ID},
 		At:     d.At, Valid: d.Valid, Freshness: d.Freshness, Trust: d.Trust,
 	}
 }

@@ -15,30 +15,30 @@ import (
 func TestAChunkBecomesAFactWithItsPlaceAndItsContext(t *testing.T) {
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	s, err := NewSplitter(strings.NewReader("\n\n# Refunds\n\nWithin 7 days.\n\n# Coupons\n\nOne a day.\n"), Document{
-		ID: "guide.md", Title: "Shop guide", Form: Markdown, Tenant: "acme", User: "ann", At: at, Scene: "live", Domain: "pricing",
+		ID: "guide.md", Title: "Shop guide", Form: Markdown, At: at, Scene: "live", Domain: "pricing",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := collect(t, s.Nodes())
-	if len(nodes) != 2 {
-		t.Fatalf("got %d memories, want one for each section and none for the blank lines", len(nodes))
+	pieces := collect(t, s.Pieces())
+	if len(pieces) != 2 {
+		t.Fatalf("got %d memories, want one for each section and none for the blank lines", len(pieces))
 	}
-	n := nodes[1]
-	if n.Text != "# Coupons\n\nOne a day." || n.IndexText != "Shop guide > Coupons\n# Coupons\n\nOne a day." {
+	if p := pieces[0]; p.Start != 2 || p.Blank != 2 || p.Overlap != 0 || p.Parent != 1 || p.End() != pieces[1].Start {
+		t.Errorf("the first has the place %+v", p)
+	}
+	n := pieces[1].Node
+	if n.Text != "# Coupons\n\nOne a day.\n" || n.IndexText != "Shop guide > Coupons\n# Coupons\n\nOne a day." {
 		t.Errorf("the text is %q, the index text %q", n.Text, n.IndexText)
 	}
 	if n.Layer != memory.Fact || n.Kind != memory.FactOf || n.Status != memory.Active || n.Trust != 1 || n.Freshness != memory.Slow {
 		t.Errorf("it is %+v", n)
 	}
-	if n.Source.Document != "guide.md#1" || n.Source.Order != 2 || n.Tenant != "acme" || n.User != "ann" || !n.At.Equal(at) || n.Scene != "live" || n.Domain != "pricing" {
+	if n.Source.Document != "guide.md" || !n.At.Equal(at) || n.Scene != "live" || n.Domain != "pricing" {
 		t.Errorf("it is from %+v", n)
 	}
-	if n.ID != "" || !n.Known.From.IsZero() {
+	if n.ID != "" || n.User != "" || !n.Known.From.IsZero() {
 		t.Errorf("it has what its keeper gives: %+v", n)
-	}
-	if nodes[0].Source.Order != 1 {
-		t.Errorf("the first has the place %d", nodes[0].Source.Order)
 	}
 }
 
@@ -48,13 +48,13 @@ func TestAMemoryOfADocumentFitsItsBounds(t *testing.T) {
 		text += strings.Repeat("#", level) + " " + strings.Repeat("𠀀", 200) + "\n"
 	}
 	s, err := NewSplitter(strings.NewReader(text+strings.Repeat("𠀀", 2000)), Document{
-		ID: strings.Repeat("i", MaxIDBytes), Title: strings.Repeat("t", MaxTitleBytes), Form: Markdown, Tenant: "acme", User: "ann",
+		ID: strings.Repeat("i", MaxIDBytes), Title: strings.Repeat("t", MaxTitleBytes), Form: Markdown,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range collect(t, s.Nodes()) {
-		if len(n.Text) > memory.MaxTextBytes || len(n.IndexText) > memory.MaxTextBytes {
+	for _, p := range collect(t, s.Pieces()) {
+		if n := p.Node; len(n.Text) > memory.MaxTextBytes || len(n.IndexText) > memory.MaxTextBytes {
 			t.Errorf("a memory has %d bytes and %d to be searched", len(n.Text), len(n.IndexText))
 		}
 	}
@@ -63,9 +63,9 @@ func TestAMemoryOfADocumentFitsItsBounds(t *testing.T) {
 func TestNothingIsGivenForAnErrorButTheError(t *testing.T) {
 	s := splitter(t, strings.NewReader("Hello.\xff"), Plain)
 	n := 0
-	for node, err := range s.Nodes() {
-		if n++; err == nil || node.Text != "" {
-			t.Errorf("got %q, %v", node.Text, err)
+	for piece, err := range s.Pieces() {
+		if n++; err == nil || piece.Node.Text != "" {
+			t.Errorf("got %q, %v", piece.Node.Text, err)
 		}
 	}
 	if n != 1 {
@@ -74,7 +74,7 @@ func TestNothingIsGivenForAnErrorButTheError(t *testing.T) {
 }
 
 func TestADescriptionThatCannotBeUsedIsRefusedWithAHint(t *testing.T) {
-	good := Document{ID: "a", Form: Plain, Tenant: "acme", User: "ann"}
+	good := Document{ID: "a", Form: Plain}
 	for name, change := range map[string]func(*Document){
 		"no id":             func(d *Document) { d.ID = "" },
 		"an id of lines":    func(d *Document) { d.ID = "a\nb" },
@@ -82,8 +82,6 @@ func TestADescriptionThatCannotBeUsedIsRefusedWithAHint(t *testing.T) {
 		"a long title":      func(d *Document) { d.Title = strings.Repeat("a", MaxTitleBytes+1) },
 		"another form":      func(d *Document) { d.Form = "pdf" },
 		"no form":           func(d *Document) { d.Form = "" },
-		"nobody's":          func(d *Document) { d.User = "" },
-		"no tenant's":       func(d *Document) { d.Tenant = "" },
 		"more than trusted": func(d *Document) { d.Trust = 1.5 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,11 +102,11 @@ func TestALargeDocumentHasParentsOfAMegabyte(t *testing.T) {
 		fmt.Fprintf(&text, "Product %d costs %d yuan. %s\n\n", i, i*7%100, words(200))
 	}
 	s := splitter(t, strings.NewReader(text.String()), Plain)
-	parents := map[string]int{}
-	for _, n := range collect(t, s.Nodes()) {
-		parents[n.Source.Document]++
-		if !strings.Contains(n.Text, "Product") {
-			t.Errorf("a memory says %q", n.Text)
+	parents := map[int]int{}
+	for _, p := range collect(t, s.Pieces()) {
+		parents[p.Parent]++
+		if !strings.Contains(p.Node.Text, "Product") {
+			t.Errorf("a memory says %q", p.Node.Text)
 		}
 	}
 	all := s.Parents()
@@ -120,7 +118,7 @@ func TestALargeDocumentHasParentsOfAMegabyte(t *testing.T) {
 			t.Errorf("parent %d has %d bytes", i, size)
 		}
 		around, err := p.Read(strings.NewReader(text.String()))
-		if err != nil || around != text.String()[p.Start:p.End] || parents[p.ID] == 0 {
+		if err != nil || around != text.String()[p.Start:p.End] || parents[i+1] == 0 {
 			t.Errorf("%s is not what its memories come from: %v", p.ID, err)
 		}
 	}

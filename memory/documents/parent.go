@@ -2,6 +2,7 @@ package documents
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"hash"
 	"io"
@@ -16,10 +17,10 @@ const ParentBytes = 1 << 20
 // A Parent is a document, or a part of one that is larger than ParentBytes. It begins
 // and ends where a chunk does.
 type Parent struct {
-	ID     string   `json:"id"` // what its chunks have as Source.Document
-	Start  int64    `json:"start"`
-	End    int64    `json:"end"` // exclusive; bytes of the source
-	Digest [32]byte `json:"digest"`
+	ID     string `json:"id"` // of the document, # and its number
+	Start  int64  `json:"start"`
+	End    int64  `json:"end"`    // exclusive; bytes of the source
+	Digest string `json:"digest"` // SHA-256 of the text, in hexadecimal
 }
 
 // Read gives the parent's text from the source that was cut. It fails where the
@@ -34,7 +35,7 @@ func (p Parent) Read(source io.ReaderAt) (string, error) {
 	if n, err := source.ReadAt(text, p.Start); n < len(text) {
 		return "", p.changed(err)
 	}
-	if sha256.Sum256(text) != p.Digest {
+	if host.Digest(text) != p.Digest {
 		return "", p.changed(nil)
 	}
 	return string(text), nil
@@ -42,7 +43,7 @@ func (p Parent) Read(source io.ReaderAt) (string, error) {
 
 func (p Parent) changed(cause error) error {
 	return host.Fail("documents.Parent.Read", abi.NewProblem(abi.Contradicted, "the document of %s is not what it was when it was learned", p.ID).
-		WithHint("forget its memories, and learn the document again"), cause)
+		WithHint("import the document again: what is still there stays, and what is gone is superseded"), cause)
 }
 
 // parents puts chunks into parents.
@@ -77,7 +78,7 @@ func (p *parents) end(at int64) {
 		return
 	}
 	p.open.End = at
-	p.sum.Sum(p.open.Digest[:0])
+	p.open.Digest = hex.EncodeToString(p.sum.Sum(nil))
 	p.done = append(p.done, p.open)
 }
 

@@ -20,11 +20,34 @@
 //  3. Recall asks the index for candidates, ranks them, and reads the best from the
 //     truth. That they were recalled is counted some seconds later.
 //  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
-//     leaves an event of its life. Tidy archives what is worth little. Restore takes
+//     leaves an event of its life. Of a piece of a document, what it is searched by
+//     follows the headings above it. Tidy archives what is worth little. Restore takes
 //     it all back, until Purge removes what was archived long ago, and
 //     PurgeSuperseded the facts and habits that newer ones took the place of.
 //  5. Forget removes it, with what was made of it, from every table, index and file.
 //     A receipt stays, which has no text.
+//
+// # Life of a document
+//
+//  1. Learn reads it once to see that it is text to its end, and what its digest is. The
+//     same digest under the same description is known: nothing is done.
+//  2. Else a revision begins, with a number that no other one has. It is read again, and
+//     some pieces in each transaction get their places in it. A piece that is word for
+//     word there keeps its memory; a new one gets one. What the revision before had is
+//     still there, so that both are recalled, and a crash leaves no hole. Whoever began
+//     a later revision, or forgot the document, stops this one.
+//  3. One transaction makes the revision the document's. From then on places are of it.
+//  4. What earlier revisions had, those that were broken off too, is superseded by the
+//     digest, some in each transaction, and its places go. Learning the same again goes
+//     on with what is left of that. Restore brings a memory back; it has no place then.
+//  5. Around gives the text beside hits: own words of pieces of one part that count, in
+//     the order of their places, as they are in the truth at that moment (around.go).
+//  6. Forget by document removes it with all that names it. Where a piece alone is
+//     forgotten, the piece behind it loses the words that it began with (unlearn.go). With
+//     the last piece the document goes.
+//
+// A document is no part of an export: its memories are, and become those of the document
+// when it is learned from its source again.
 //
 // # Life of a line of the outbox
 //
@@ -53,7 +76,7 @@
 //
 // # Life of a request to forget
 //
-//  1. The memories are found: by id, by entity, or all. What was made of them and what
+//  1. The memories are found: by id, by entity, by document, or all. What was made of them and what
 //     they superseded comes with them, the farthest first, so that a repetition finds
 //     what a crash left.
 //  2. In one transaction for each batch: rows, vectors, events, bands, links, gaps and

@@ -19,11 +19,12 @@ const (
 	maxMade     = 250_000 // memories that were made of those, or came before them: a price that was asked for every minute of half a year
 )
 
-// A Wish says what an owner wants forgotten: one of the three.
+// A Wish says what an owner wants forgotten: one of the four.
 type Wish struct {
-	IDs    []memory.ID // these, at most MaxForget: such as what a search found and the owner confirmed
-	Entity string      // all that is about this
-	All    bool        // everything of the owner, with all traces and trust
+	IDs      []memory.ID // these, at most MaxForget: such as what a search found and the owner confirmed
+	Entity   string      // all that is about this
+	Document string      // all that was learned of this, with the document
+	All      bool        // everything of the owner, with all traces and trust
 }
 
 // A Receipt is what is left of memories that were forgotten: that it happened. It
@@ -74,6 +75,8 @@ func (k *Keeper) Forget(ctx context.Context, o Owner, wish Wish) (Forgotten, err
 		err = k.forgetOwner(ctx, o, &f)
 	case wish.Entity != "":
 		err = k.forgetEntity(ctx, o, wish.Entity, &f)
+	case wish.Document != "":
+		err = k.forgetDocument(ctx, o, wish.Document, &f)
 	default:
 		err = k.forgetThese(ctx, o, wish.IDs, &f)
 	}
@@ -85,14 +88,14 @@ func (k *Keeper) Forget(ctx context.Context, o Owner, wish Wish) (Forgotten, err
 
 func (w Wish) check(o Owner) error {
 	kinds := 0
-	for _, asked := range []bool{len(w.IDs) > 0, w.Entity != "", w.All} {
+	for _, asked := range []bool{len(w.IDs) > 0, w.Entity != "", w.Document != "", w.All} {
 		if asked {
 			kinds++
 		}
 	}
 	switch {
 	case kinds != 1:
-		return badValue("it is not clear what is to be forgotten: give ids, or an entity, or all")
+		return badValue("it is not clear what is to be forgotten: give ids, or an entity, or a document, or all")
 	case len(w.IDs) > MaxForget:
 		return badValue("%d memories are to be forgotten at once; give at most %d", len(w.IDs), MaxForget)
 	}
@@ -223,7 +226,7 @@ func (k *Keeper) forgetOwner(ctx context.Context, o Owner, f *Forgotten) error {
 // forgetOwner removes what is not of one memory, and some memories. Its receipt is
 // that of a whole forgetting where none is left.
 func (t *tx) forgetOwner(ctx context.Context, o Owner) (r Receipt, sources []memory.Source, err error) {
-	for _, table := range []string{"memory_trace", "memory_trust", "memory_gap", "memory_question", "memory_link"} {
+	for _, table := range []string{"memory_trace", "memory_trust", "memory_gap", "memory_question", "memory_link", "memory_document", "memory_piece"} {
 		if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofOwner, ownerArgs(o)...); err != nil {
 			return r, nil, err
 		}
@@ -255,12 +258,15 @@ func (t *tx) removeAll(ctx context.Context, o Owner, ids []memory.ID) (r Receipt
 	if err := t.silenceInputs(ctx, o, sources); err != nil {
 		return r, nil, err
 	}
+	if err := t.cutOverlaps(ctx, o, all); err != nil {
+		return r, nil, err
+	}
 	for _, id := range r.IDs {
 		if err := t.remove(ctx, o, id); err != nil {
 			return r, nil, err
 		}
 	}
-	return r, sources, nil
+	return r, sources, t.dropDocuments(ctx, o, sources)
 }
 
 // leave writes a receipt, and has the files scrubbed.

@@ -164,6 +164,7 @@ const (
 	roleTrace    = "trace"    // a trace whose output points to it
 	roleNext     = "next"     // the memory that superseded it
 	roleChoice   = "choice"   // a question which of two counts, in which it is the later one
+	roleOverlap  = "overlap"  // a piece of a document that begins with its end
 )
 
 const (

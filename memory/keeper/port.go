@@ -24,7 +24,8 @@ const (
 
 // Export writes all memories of an owner, one JSON object of a memory.Node in a line, and gives
 // how many. Mask, which may be nil, is given every text and gives what is written
-// in its place: for a copy that leaves the house. The index text is then left out.
+// in its place: for a copy that leaves the house. The index text is then left out. Of
+// documents it writes the memories, and not their places: see Learn.
 func (k *Keeper) Export(ctx context.Context, o Owner, w io.Writer, mask func(text string) string) (int, error) {
 	const op = "keeper.Export"
 	lines := json.NewEncoder(w)

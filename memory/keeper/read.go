@@ -70,6 +70,7 @@ type Page struct {
 	Layers   []memory.Layer
 	Statuses []memory.Status
 	Entity   string
+	Document string  // that they were learned from
 	Scene    string  // of this scene, or of none
 	AsOf     *Moment // only what held then; nil for all
 }
@@ -106,7 +107,8 @@ const nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_i
 
 func (p Page) wants(s stored, now time.Time) bool {
 	return among(p.Kinds, s.Kind) && among(p.Layers, s.Layer) && among(p.Statuses, s.Status) &&
-		(p.Entity == "" || p.Entity == s.Entity) && (p.Scene == "" || s.Scene == "" || p.Scene == s.Scene) && (p.AsOf == nil || s.holds(*p.AsOf, now))
+		(p.Entity == "" || p.Entity == s.Entity) && (p.Document == "" || p.Document == s.Source.Document) &&
+		(p.Scene == "" || s.Scene == "" || p.Scene == s.Scene) && (p.AsOf == nil || s.holds(*p.AsOf, now))
 }
 
 func among[T comparable](wanted []T, one T) bool {

@@ -108,14 +108,19 @@ func (t *tx) addNew(ctx context.Context, s stored, marks [bands]int64) error {
 	if err := t.add(ctx, s); err != nil {
 		return err
 	}
-	var rows []any
-	for _, band := range marks {
-		rows = append(rows, string(o.Tenant), string(o.User), band, string(s.ID))
-	}
-	if _, err := exec(ctx, t.on, makeBands, rows...); err != nil {
+	if err := t.addBands(ctx, o, s.ID, marks); err != nil {
 		return err
 	}
 	return t.lived(ctx, o, s.ID, Remembered, sourceKey(s.Source))
+}
+
+func (t *tx) addBands(ctx context.Context, o Owner, id memory.ID, marks [bands]int64) error {
+	var rows []any
+	for _, band := range marks {
+		rows = append(rows, string(o.Tenant), string(o.User), band, string(id))
+	}
+	_, err := exec(ctx, t.on, makeBands, rows...)
+	return err
 }
 
 // findSame looks for a memory that says the same, and still counts or comes from

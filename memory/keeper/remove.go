@@ -82,6 +82,9 @@ func (t *tx) removeRows(ctx context.Context, o Owner, id memory.ID) error {
 			return err
 		}
 	}
+	if err := t.removePieces(ctx, o, id); err != nil {
+		return err
+	}
 	return t.touched(ctx, o, id)
 }
 
@@ -123,7 +126,7 @@ func (t *tx) unlink(ctx context.Context, o Owner, id memory.ID) error {
 			return err
 		}
 	}
-	for _, role := range []string{roleDerived, roleNext} { // of others to this one
+	for _, role := range []string{roleDerived, roleNext, roleOverlap} { // of others to this one
 		if err := t.removeLinked(ctx, o, role, string(id)); err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func (t *tx) purgeReplaced(ctx context.Context, before time.Time) (purged int, m
 // purgeOne removes one memory, and takes it out of the chain that it is in.
 func (t *tx) purgeOne(ctx context.Context, o Owner, id memory.ID) error {
 	err := t.takeOut(ctx, o, id)
-	for _, role := range []string{roleDerived, roleNext} { // of others to this one
+	for _, role := range []string{roleDerived, roleNext, roleOverlap} { // of others to this one
 		if err == nil {
 			err = t.removeLinked(ctx, o, role, string(id))
 		}

@@ -1,0 +1,221 @@
+package keeper
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/memory"
+	cut "github.com/sluicehq/sluice/memory/documents"
+)
+
+// randomText makes a document of paragraphs, sentences and headings, in both languages.
+func randomText(random *rand.Rand) string {
+	var b strings.Builder
+	for range 1 + random.IntN(20) {
+		switch random.IntN(6) {
+		case 0:
+			fmt.Fprintf(&b, "%s Heading %d\n", strings.Repeat("#", 1+random.IntN(4)), random.IntN(9))
+		case 1:
+			b.WriteString(strings.Repeat("\n", random.IntN(4)))
+		case 2:
+			b.WriteString("```\n# no heading\n```\n")
+		}
+		for range random.IntN(12) {
+			if random.IntN(2) == 0 {
+				b.WriteString(strings.Repeat([]string{"直播间的价格由系统核对，", "低于七折要批准", "👩‍👩‍👧", "优惠券每人一张；"}[random.IntN(4)], 1+random.IntN(30)) + "。")
+			} else {
+				b.WriteString(strings.Repeat(fmt.Sprintf("the price of item%d ", random.IntN(50)), 1+random.IntN(9)) + "is fixed. ")
+			}
+		}
+		b.WriteString([]string{"\n", "\n\n", "\r\n\r\n", ""}[random.IntN(4)])
+	}
+	return b.String()
+}
+
+// blanks are what is a piece of its own and no memory: it becomes a blank line.
+var blanks = regexp.MustCompile(`\s{2,}`)
+
+func TestSurroundingsPutTogetherAreTheSource(t *testing.T) {
+	const seed = 7
+	random := rand.New(rand.NewPCG(seed, 2))
+	k := sqliteRig(t).open()
+	for i := range 60 {
+		text, d := randomText(random), rules()
+		d.ID = fmt.Sprintf("%d.md", i%5) // and each replaces an earlier one
+		if i%2 == 0 {
+			d.Form = cut.Plain
+		}
+		k.testOnlyLearn(t, ann, d, text)
+		got := k.testOnlyWhole(t, ann, d.ID)
+		if got != text && strings.TrimSpace(blanks.ReplaceAllString(got, "\n\n")) != strings.TrimSpace(blanks.ReplaceAllString(text, "\n\n")) {
+			t.Fatalf("document %d: got %q\nwant %q", i, got, text)
+		}
+	}
+}
+
+func TestALargeDocumentIsPutTogetherOfItsParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it learns a megabyte")
+	}
+	k := sqliteRig(t).open()
+	var numbers []int
+	for n := range 2800 {
+		numbers = append(numbers, n)
+	}
+	text := paragraphs(numbers...)
+	done := k.testOnlyLearn(t, ann, rules(), text)
+	if len(done.Parts) != 2 || done.Pieces != 2800 {
+		t.Fatalf("%d parts, %d pieces", len(done.Parts), done.Pieces)
+	}
+	if got := k.testOnlyWhole(t, ann, "rules.md"); got != text {
+		t.Error("it is not what it was")
+	}
+}
+
+func TestAHitLeadsToWhatStandsBesideIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		k.testOnlyLearn(t, ann, rules(), paragraphs(0, 1, 2, 3, 4, 5, 6, 7, 8, 9))
+		other := cut.Document{ID: "other.txt", Form: cut.Plain}
+		k.testOnlyLearn(t, ann, other, paragraphs(20, 21, 22))
+		ids := k.testOnlyPieces(t, ann, "rules.md")
+		more := k.testOnlyPieces(t, ann, "other.txt")
+		alone := k.testOnlyRemember(t, ann, said("of no document"))[0]
+		size := len(paragraph(1))
+		for name, tt := range map[string]struct {
+			hits []memory.ID
+			room Room
+			want []string
+		}{
+			"one":               {ids[4:5], Room{3 * (size + 9), 9}, []string{paragraphs(3, 4, 5)}},
+			"the first":         {ids[:1], Room{3 * (size + 9), 9}, []string{paragraphs(0, 1, 2)}},
+			"few pieces":        {ids[4:5], Room{1 << 20, 2}, []string{paragraphs(4, 5)}},
+			"no room beside":    {ids[4:5], Room{size + 20, 9}, []string{paragraphs(4)}},
+			"no room at all":    {ids[4:5], Room{size / 2, 9}, nil},
+			"two that meet":     {[]memory.ID{ids[5], ids[3]}, Room{1 << 20, 5}, []string{paragraphs(2, 3, 4, 5, 6)}},
+			"two that do not":   {[]memory.ID{ids[8], ids[1]}, Room{1 << 20, 4}, []string{paragraphs(1, 2) + gapMark + paragraphs(8, 9)}},
+			"twice the same":    {[]memory.ID{ids[4], ids[4]}, Room{1 << 20, 1}, []string{paragraphs(4)}},
+			"of two documents":  {[]memory.ID{more[0], alone, ids[0], more[1]}, Room{1 << 20, 2}, []string{paragraphs(20, 21), paragraphs(0, 1)}},
+			"of no document":    {[]memory.ID{alone, "nobody's"}, Room{1 << 20, 9}, nil},
+			"nothing was found": {nil, Room{1 << 20, 9}, nil},
+		} {
+			all, err := k.Around(t.Context(), ann, tt.hits, tt.room)
+			must(t, err)
+			var got []string
+			for _, p := range all {
+				got = append(got, p.Text)
+				if len(p.Pieces) > tt.room.Pieces || len(p.Hits) == 0 || p.Part != 1 {
+					t.Errorf("%s: %+v", name, p)
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%s: got %q\nwant %q", name, got, tt.want)
+			}
+		}
+		if all, err := k.Around(t.Context(), Owner{"shop", "bob"}, ids, Room{1 << 20, 9}); err != nil || len(all) != 0 {
+			t.Errorf("another user sees %+v, %v", all, err)
+		}
+		_, err := k.Around(t.Context(), ann, make([]memory.ID, MaxRecall+1), Room{})
+		wantCode(t, err, abi.BadValue)
+	})
+}
+
+func TestSurroundingsHaveNothingThatDoesNotCount(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		k.testOnlyLearn(t, ann, rules(), paragraphs(0, 1, 2, 3, 4, 5, 6))
+		ids := k.testOnlyPieces(t, ann, "rules.md")
+		_, err := k.Forget(t.Context(), ann, Wish{IDs: ids[2:3]})
+		must(t, err)
+		must(t, k.Falsify(t.Context(), ann, ids[5], ""))
+		all, err := k.Around(t.Context(), ann, []memory.ID{ids[3], ids[1], ids[6]}, Room{1 << 20, 9})
+		must(t, err)
+		if len(all) != 1 || all[0].Text != paragraphs(0, 1)+gapMark+paragraphs(3, 4)+gapMark+paragraphs(6) {
+			t.Errorf("got %+v", all)
+		}
+	})
+}
+
+// The end of a forgotten piece stands in the piece behind it, of this revision and of one before.
+func TestWhatIsForgottenIsAlsoGoneFromThePieceBehindIt(t *testing.T) {
+	r := sqliteRig(t)
+	k := r.open(func(c *Config) { c.Embedder = &fakeEmbedder{} })
+	secret := strings.Replace(paragraph(2), "end.", "Zinfandel.", 1)
+	k.testOnlyLearn(t, ann, rules(), paragraph(1)+secret+paragraph(3))
+	k.testOnlyLearn(t, ann, rules(), paragraph(1)+secret+paragraph(4))
+	ids := k.testOnlyPieces(t, ann, "rules.md")
+	if files := filesWith(t, filepath.Dir(r.dsn), "Zinfandel"); len(files) == 0 {
+		t.Fatal("the words are in no file")
+	}
+	_, err := k.Forget(t.Context(), ann, Wish{IDs: ids[1:2]})
+	must(t, err)
+	if files := filesWith(t, filepath.Dir(r.dsn), "Zinfandel"); len(files) != 0 {
+		t.Errorf("the words are in %v", files)
+	}
+	n := k.testOnlyGet(t, ann, ids[2])
+	if n.Text != paragraph(4) || n.IndexText != "Rules of the shop\n"+strings.TrimSpace(paragraph(4)) {
+		t.Errorf("what stood behind is %q, searched as %q", n.Text, n.IndexText)
+	}
+	all, err := k.Around(t.Context(), ann, ids[2:], Room{1 << 20, 9})
+	if err != nil || len(all) != 1 || all[0].Text != paragraph(4) {
+		t.Errorf("its surroundings are %+v, %v", all, err)
+	}
+}
+
+func TestForgettingADocumentLeavesNothingOfIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		bob := Owner{"shop", "bob"}
+		for _, o := range []Owner{ann, bob} {
+			for _, text := range []string{paragraphs(1, 2, 3), paragraphs(1, 4), ""} {
+				k.testOnlyLearn(t, o, rules(), text)
+			}
+			k.testOnlyLearn(t, o, rules(), paragraphs(1, 4))
+		}
+		kept := k.testOnlyRemember(t, ann, said("of no document"))
+		f, err := k.Forget(t.Context(), ann, Wish{Document: "rules.md"})
+		must(t, err)
+		if len(f.Receipts) == 0 {
+			t.Error("there is no receipt")
+		}
+		left, err := k.List(t.Context(), ann, Page{})
+		if err != nil || len(left) != 1 || left[0].ID != kept[0] {
+			t.Errorf("left are %+v, %v", left, err)
+		}
+		for _, table := range []string{"memory_document", "memory_piece"} {
+			for o, want := range map[Owner]bool{ann: false, bob: true} {
+				var n int
+				_, err := row(t.Context(), r.db.Reads, "SELECT COUNT(*) FROM "+table+ofOwner, ownerArgs(o), &n)
+				if must(t, err); n > 0 != want {
+					t.Errorf("%s has %d rows of %s", table, n, o.User)
+				}
+			}
+		}
+		if again, err := k.Forget(t.Context(), ann, Wish{Document: "rules.md"}); err != nil || len(again.Receipts) != 0 {
+			t.Errorf("forgotten again: %+v, %v", again, err)
+		}
+	})
+}
+
+func TestADocumentGoesWithTheLastOfItsPieces(t *testing.T) {
+	k := sqliteRig(t).open()
+	d := rules()
+	d.Entity = "1001"
+	k.testOnlyLearn(t, ann, d, paragraphs(1, 2, 3))
+	ids := k.testOnlyPieces(t, ann, d.ID)
+	_, err := k.Forget(t.Context(), ann, Wish{IDs: ids[:1]})
+	must(t, err)
+	if _, err := k.Document(t.Context(), ann, d.ID); err != nil {
+		t.Errorf("with two pieces left: %v", err)
+	}
+	_, err = k.Forget(t.Context(), ann, Wish{Entity: "1001"})
+	must(t, err)
+	_, err = k.Document(t.Context(), ann, d.ID)
+	wantCode(t, err, abi.NotFound)
+}

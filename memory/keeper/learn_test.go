@@ -1,0 +1,413 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	cut "github.com/sluicehq/sluice/memory/documents"
+)
+
+// rules describes the document of the tests.
+func rules() cut.Document {
+	return cut.Document{ID: "rules.md", Title: "Rules of the shop", Form: cut.Markdown}
+}
+
+func (k *Keeper) testOnlyLearn(t testing.TB, o Owner, d cut.Document, text string) Learned {
+	t.Helper()
+	done, err := k.Learn(t.Context(), o, d, strings.NewReader(text), nil)
+	must(t, err)
+	return done
+}
+
+// paragraph gives one that is a piece of its own.
+func paragraph(n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < 380; i++ {
+		fmt.Fprintf(&b, "para%d word%d ", n, i)
+	}
+	return b.String() + "end.\n\n"
+}
+
+func paragraphs(numbers ...int) (text string) {
+	for _, n := range numbers {
+		text += paragraph(n)
+	}
+	return text
+}
+
+// pieces gives the memories of a document that count, in the order of their places.
+func (k *Keeper) testOnlyPieces(t testing.TB, o Owner, document string) (ids []memory.ID) {
+	t.Helper()
+	places, err := scanPlaces(t.Context(), k.db.Reads, placesNear+" ORDER BY p.piece_no", append(documentArgs(o, document), 1, 1<<40)...)
+	must(t, err)
+	for _, p := range places {
+		if k.testOnlyGet(t, o, p.Memory).Status == memory.Active {
+			ids = append(ids, p.Memory)
+		}
+	}
+	return ids
+}
+
+// active gives the texts of an owner's memories that count.
+func (k *Keeper) testOnlyActive(t testing.TB, o Owner) map[memory.ID]string {
+	t.Helper()
+	all := map[memory.ID]string{}
+	for p, more := (Page{Statuses: []memory.Status{memory.Active}}), true; more; {
+		list, err := k.List(t.Context(), o, p)
+		must(t, err)
+		for _, n := range list {
+			all[n.ID], p.After = n.Text, n.ID
+		}
+		more = len(list) == MaxPage
+	}
+	return all
+}
+
+// whole puts a document together from the surroundings of its pieces.
+func (k *Keeper) testOnlyWhole(t testing.TB, o Owner, document string) string {
+	t.Helper()
+	var text strings.Builder
+	ids := slices.Compact(k.testOnlyPieces(t, o, document))
+	for len(ids) > 0 { // those of a part, some at once, are one passage
+		places, err := k.Places(t.Context(), o, ids[:min(len(ids), 30)])
+		must(t, err)
+		n := 1
+		for n < min(len(ids), 30) && places[ids[n]].Part == places[ids[0]].Part {
+			n++
+		}
+		all, err := k.Around(t.Context(), o, ids[:n], Room{Bytes: 1 << 20, Pieces: n})
+		must(t, err)
+		text.WriteString(all[0].Text)
+		ids = ids[n:]
+	}
+	return text.String()
+}
+
+func TestADocumentThatIsImportedAgainReplacesWhatItWas(t *testing.T) {
+	first := paragraphs(1, 2, 3, 4, 5)
+	for name, tt := range map[string]struct {
+		text              string
+		alter             func(*cut.Document)
+		kept, still, gone int
+		known             bool
+	}{
+		"the same":                    {text: first, known: true},
+		"another time":                {text: first, alter: func(d *cut.Document) { d.At = time.Unix(1e9, 0) }, known: true},
+		"a paragraph at the front":    {text: paragraph(9) + first, kept: 2, still: 4, gone: 1}, // what was first begins with the end of the new one
+		"a paragraph at the end":      {text: first + paragraph(9), kept: 1, still: 5},
+		"one out of the middle":       {text: paragraphs(1, 2, 4, 5), kept: 1, still: 3, gone: 2},
+		"in another order":            {text: paragraphs(5, 4, 3, 2, 1), kept: 5, gone: 5},
+		"halves in another order":     {text: paragraphs(4, 5, 1, 2, 3), kept: 2, still: 3, gone: 2},
+		"the same paragraph twice":    {text: first + paragraph(5), kept: 1, still: 5},
+		"nothing is left":             {text: "", gone: 5},
+		"blanks are left":             {text: "\n\n \n", gone: 5},
+		"another title":               {text: first, alter: func(d *cut.Document) { d.Title = "Order of the house" }, still: 5},
+		"another form":                {text: first, alter: func(d *cut.Document) { d.Form = cut.Plain }, still: 5},
+		"it is about another thing":   {text: first, alter: func(d *cut.Document) { d.Entity = "1001" }, kept: 5, gone: 5},
+		"a word of one is another":    {text: strings.Replace(first, "para3 word7", "para3 wordX", 1), kept: 1, still: 4, gone: 1},
+		"a word at the end of one is": {text: strings.Replace(first, "end.\n\npara4", "END.\n\npara4", 1), kept: 2, still: 3, gone: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, r rig) {
+				k := r.open()
+				was := k.testOnlyLearn(t, ann, rules(), first)
+				if was.Known || was.Kept != 5 || was.Still+was.Gone != 0 || was.Pieces != 5 {
+					t.Fatalf("the first time: %+v", was)
+				}
+				old := k.testOnlyPieces(t, ann, "rules.md")
+				d := rules()
+				if tt.alter != nil {
+					tt.alter(&d)
+				}
+				done := k.testOnlyLearn(t, ann, d, tt.text)
+				if done.Known != tt.known || done.Kept != tt.kept || done.Still != tt.still || done.Gone != tt.gone {
+					t.Errorf("%d kept, %d still there, %d gone, known %t; want %d, %d, %d, %t", done.Kept, done.Still, done.Gone, done.Known, tt.kept, tt.still, tt.gone, tt.known)
+				}
+				if again := k.testOnlyLearn(t, ann, d, tt.text); !again.Known || again.Gone != 0 {
+					t.Errorf("once more: %+v", again)
+				}
+				if got := k.testOnlyWhole(t, ann, "rules.md"); strings.TrimSpace(got) != strings.TrimSpace(tt.text) {
+					t.Errorf("the document is %q\nwant %q", got, tt.text)
+				}
+				checkPieces(t, k, d)
+				gone := 0
+				for _, id := range old {
+					if n := k.testOnlyGet(t, ann, id); n.Status == memory.Superseded {
+						gone++
+						checkSuperseded(t, k, n, done.Document)
+					}
+				}
+				if gone != tt.gone {
+					t.Errorf("%d of the memories that were there are superseded", gone)
+				}
+			})
+		})
+	}
+}
+
+// checkPieces holds the active memories of ann against the places of the document: each has
+// one, and stands under the document's title.
+func checkPieces(t *testing.T, k *Keeper, d cut.Document) {
+	t.Helper()
+	placed := k.testOnlyPieces(t, ann, d.ID)
+	active := k.testOnlyActive(t, ann)
+	for id := range active {
+		n := k.testOnlyGet(t, ann, id)
+		if !slices.Contains(placed, id) || !strings.HasPrefix(n.IndexText, d.Title) || n.Source.Document != d.ID {
+			t.Errorf("%s counts, and is %+v", id, n)
+		}
+	}
+	slices.Sort(placed)
+	if got := len(slices.Compact(placed)); got != len(active) {
+		t.Errorf("%d memories have a place, %d count", got, len(active))
+	}
+}
+
+// checkSuperseded wants the reason with what is gone, and that it comes back.
+func checkSuperseded(t *testing.T, k *Keeper, n memory.Node, by Document) {
+	t.Helper()
+	life, err := k.Why(t.Context(), ann, n.ID, memory.DefaultForget(), "en")
+	must(t, err)
+	if last := life.Events[len(life.Events)-1]; last.What != Superseded || last.Cause != by.Digest {
+		t.Errorf("it ended with %+v", last)
+	}
+	back, err := k.Restore(t.Context(), ann, []memory.ID{n.ID})
+	if err != nil || len(back) != 1 || !k.testOnlyGet(t, ann, n.ID).Valid.Until.IsZero() {
+		t.Errorf("restored %v, %v", back, err)
+	}
+}
+
+// What stays is found by the new title.
+func TestWhatADocumentSaysNoMoreIsNotRecalled(t *testing.T) {
+	k := sqliteRig(t).open()
+	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+	d := rules()
+	d.Title = "Zinfandel"
+	k.testOnlyLearn(t, ann, d, paragraphs(1, 2))
+	k.testOnlySync(t)
+	if hits := recall(t, k, Query{Filter: of(ann), Text: "para3"}); len(hits) != 0 {
+		t.Errorf("found %+v", hits)
+	}
+	if hits := recall(t, k, Query{Filter: of(ann), Text: "Zinfandel"}); len(hits) != 2 {
+		t.Errorf("%d are found by the new title", len(hits))
+	}
+	if hits := recall(t, k, Query{Filter: of(ann), Text: "shop"}); len(hits) != 0 {
+		t.Errorf("%d are found by the old title", len(hits))
+	}
+}
+
+func TestWhatSomebodySaidOfAPieceStaysWhenTheDocumentChanges(t *testing.T) {
+	k := sqliteRig(t).open()
+	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+	ids := k.testOnlyPieces(t, ann, "rules.md")
+	must(t, k.Falsify(t.Context(), ann, ids[0], ""))
+	_, err := k.Archive(t.Context(), ann, ids[1:2], "age")
+	must(t, err)
+	must(t, k.Pin(t.Context(), ann, ids[2], true))
+	done := k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3, 4))
+	if done.Kept != 1 || done.Still != 3 || done.Gone != 0 {
+		t.Errorf("%+v", done)
+	}
+	a, b, c := k.testOnlyGet(t, ann, ids[0]), k.testOnlyGet(t, ann, ids[1]), k.testOnlyGet(t, ann, ids[2])
+	if a.Status != memory.Falsified || b.Status != memory.Active || !c.Pinned {
+		t.Errorf("they are %s, %s, pinned %t", a.Status, b.Status, c.Pinned)
+	}
+}
+
+func TestMemoriesOfAnExportBecomeTheDocuments(t *testing.T) {
+	k := sqliteRig(t).open()
+	bob := Owner{"shop", "bob"}
+	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+	var file strings.Builder
+	_, err := k.Export(t.Context(), ann, &file, nil)
+	must(t, err)
+	_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+	must(t, err)
+	if _, err := k.Document(t.Context(), bob, "rules.md"); host.ProblemOf(err).Code != abi.NotFound {
+		t.Errorf("bob's document: %v", err)
+	}
+	if done := k.testOnlyLearn(t, bob, rules(), paragraphs(1, 2, 3)); done.Kept != 0 || done.Still != 3 {
+		t.Errorf("%+v", done)
+	}
+	if n := len(k.testOnlyActive(t, bob)); n != 3 {
+		t.Errorf("bob has %d memories", n)
+	}
+}
+
+var errFault = errors.New("the power is out")
+
+// breaking gives a database whose n-th transaction from now on fails, and all after it:
+// before it runs, or after it was committed and nobody learnt so.
+func breaking(db host.Database, n int, after bool) host.Database {
+	write := db.Write
+	db.Write = func(ctx context.Context, run func(ctx context.Context, on host.Statements) error) error {
+		n--
+		if n == 0 && after {
+			if err := write(ctx, run); err != nil {
+				return err
+			}
+		}
+		if n <= 0 {
+			return errFault
+		}
+		return write(ctx, run)
+	}
+	return db
+}
+
+// TestAnImportThatIsBrokenOffLeavesNoHole breaks each transaction of an import in turn.
+// What both revisions say is recalled all the while; after a repetition all is as if
+// nothing had been.
+func TestAnImportThatIsBrokenOffLeavesNoHole(t *testing.T) {
+	const seed = 20260301
+	random := rand.New(rand.NewPCG(seed, 1))
+	var numbers []int
+	for n := range 300 { // three batches
+		numbers = append(numbers, n)
+	}
+	first := paragraphs(numbers...)
+	for i := range numbers { // a third is another, and some are elsewhere
+		if random.IntN(3) == 0 {
+			numbers[i] += 1000
+		}
+	}
+	random.Shuffle(40, func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
+	second := paragraphs(numbers...)
+	for broken := 1; broken <= 8; broken++ {
+		after := random.IntN(2) == 0
+		t.Run(fmt.Sprintf("transaction %d, committed %t", broken, after), func(t *testing.T) {
+			r := sqliteRig(t)
+			k := r.open()
+			k.testOnlyLearn(t, ann, rules(), first)
+			was := k.testOnlyActive(t, ann)
+			k.db = breaking(r.db, broken, after)
+			_, err := k.Learn(t.Context(), ann, rules(), strings.NewReader(second), nil)
+			k.db = r.db
+			if err == nil {
+				t.Fatalf("it has fewer than %d transactions", broken)
+			}
+			d, err := k.Document(t.Context(), ann, "rules.md")
+			must(t, err)
+			now := k.testOnlyActive(t, ann)
+			if learned := d.Digest == host.Digest([]byte(second)); !learned {
+				for id := range was {
+					if _, there := now[id]; !there {
+						t.Fatalf("%s is gone, and nothing is in its place", id)
+					}
+				}
+				if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != first {
+					t.Fatal("the document is not what it was")
+				}
+			} else if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != second {
+				t.Fatal("the document is not what it became")
+			}
+			k.testOnlyLearn(t, ann, rules(), second)
+			if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != second {
+				t.Fatal("after a repetition the document is not what it is")
+			}
+			checkPieces(t, k, rules())
+		})
+	}
+}
+
+func TestAnImportOfAnotherTextAfterOneThatWasBrokenOffLeavesNothingOfIt(t *testing.T) {
+	r := sqliteRig(t)
+	k := r.open()
+	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+	k.db = breaking(r.db, 3, true) // completed in all but name
+	if _, err := k.Learn(t.Context(), ann, rules(), strings.NewReader(paragraphs(1, 7, 8)), nil); err == nil {
+		t.Fatal("it was not broken off")
+	}
+	k.db = breaking(r.db, 2, true)
+	if _, err := k.Learn(t.Context(), ann, rules(), strings.NewReader(paragraphs(1, 9)), nil); err == nil {
+		t.Fatal("it was not broken off")
+	}
+	k.db = r.db
+	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+	checkPieces(t, k, rules())
+	if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != paragraphs(1, 2, 3) {
+		t.Errorf("the document is %q", whole)
+	}
+}
+
+// A meddler does something in the middle of the second reading.
+type meddler struct {
+	*strings.Reader
+	begun int
+	do    func()
+}
+
+func (m *meddler) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekStart {
+		if m.begun++; m.begun == 2 {
+			m.do()
+		}
+	}
+	return m.Reader.Seek(offset, whence)
+}
+
+func TestOfTwoImportsTheOneThatBeganLastWins(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k, other := r.open(), rig{t, r.dsn, r.again().db}.open()
+		k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2))
+		m := &meddler{Reader: strings.NewReader(paragraphs(1, 3)), do: func() { other.testOnlyLearn(t, ann, rules(), paragraphs(1, 4)) }}
+		_, err := k.Learn(t.Context(), ann, rules(), m, nil)
+		wantCode(t, err, abi.Conflict)
+		if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != paragraphs(1, 4) {
+			t.Errorf("the document is %q", whole)
+		}
+		checkPieces(t, k, rules())
+	})
+}
+
+func TestAnImportStopsWhereItsDocumentIsForgotten(t *testing.T) {
+	k := sqliteRig(t).open()
+	for name, wish := range map[string]Wish{"the document": {Document: "rules.md"}, "all": {All: true}} {
+		k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2))
+		m := &meddler{Reader: strings.NewReader(paragraphs(1, 3)), do: func() {
+			_, err := k.Forget(t.Context(), ann, wish)
+			must(t, err)
+		}}
+		_, err := k.Learn(t.Context(), ann, rules(), m, nil)
+		wantCode(t, err, abi.Conflict)
+		if left := k.testOnlyActive(t, ann); len(left) != 0 {
+			t.Errorf("%s: left are %v", name, left)
+		}
+	}
+}
+
+func TestASourceThatChangesWhileItIsReadIsNotLearned(t *testing.T) {
+	k := sqliteRig(t).open()
+	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2))
+	m := &meddler{Reader: strings.NewReader(paragraphs(1, 3))}
+	m.do = func() { m.Reader.Reset(paragraphs(1, 4)) }
+	_, err := k.Learn(t.Context(), ann, rules(), m, nil)
+	wantCode(t, err, abi.Conflict)
+	if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != paragraphs(1, 2) {
+		t.Errorf("the document is %q", whole)
+	}
+	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 4))
+	checkPieces(t, k, rules())
+}
+
+func TestWhatIsNoTextToItsEndIsKeptInNoPart(t *testing.T) {
+	k := sqliteRig(t).open()
+	_, err := k.Learn(t.Context(), ann, rules(), strings.NewReader(paragraphs(1, 2, 3)+"\xff"), nil)
+	wantCode(t, err, abi.BadValue)
+	if left := k.testOnlyActive(t, ann); len(left) != 0 {
+		t.Errorf("kept are %v", left)
+	}
+	if _, err := k.Document(t.Context(), ann, "rules.md"); host.ProblemOf(err).Code != abi.NotFound {
+		t.Errorf("the document: %v", err)
+	}
+}
