@@ -37,7 +37,8 @@ type Ranking struct {
 	// Rescore is the mode of a search server that takes the nearest by meaning alone
 	// and scores those anew by words: Meaning x cosine + Words x BM25, as they are. A
 	// candidate of the sparse leg alone is not found, unless there is no dense leg, or it
-	// gave fewer than it was asked for: what it lacks then has no vector yet.
+	// gave fewer than it was asked for: what it lacks then has no vector yet. Beside a
+	// full window such a memory is not found until it has one.
 	Rescore bool
 
 	Beside   float64 // of the turn before and the one after, each: what is talked about goes on

@@ -75,8 +75,10 @@ func (k *Keeper) embedAll(ctx context.Context) {
 		}
 		if err == nil || ctx.Err() != nil {
 			wait = firstWait
+			k.failing.Store(0)
 			continue
 		}
+		k.failing.Add(1)
 		k.log.Warn("memories: the embedder failed; words still find everything, and it tries again", "error", err, "wait", wait)
 		select {
 		case <-ctx.Done():
@@ -119,7 +121,8 @@ const (
 // SyncVectors waits until every memory has the vector that this keeper's embedder gives,
 // or failed too often to be tried soon, and the index has them; progress, which may be
 // nil, is told how many wait. Where the leg is off there is nothing to wait for. It fails
-// with Deadline or Cancelled when ctx ends.
+// with Unavailable when the embedder goes on failing, and with Deadline or Cancelled when
+// ctx ends.
 func (k *Keeper) SyncVectors(ctx context.Context, progress func(waiting int)) error {
 	const op = "keeper.SyncVectors"
 	signal(k.toEmbed)
@@ -134,6 +137,10 @@ func (k *Keeper) SyncVectors(ctx context.Context, progress func(waiting int)) er
 		}
 		if d.version == k.embedder.Name() && waiting == 0 {
 			break
+		}
+		if k.failing.Load() > embedTries { // one text that is refused fails no more often
+			return fail(op, abi.NewProblem(abi.Unavailable, "the embedder %s fails again and again; %d memories have no vector", k.embedder.Name(), waiting).
+				WithHint("words find them meanwhile; see to the model, and ask again"))
 		}
 		if progress != nil {
 			progress(waiting)

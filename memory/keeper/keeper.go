@@ -67,6 +67,7 @@ type Keeper struct {
 	unjudged bool
 	leg      atomic.Pointer[Leg] // never nil once open
 	vectors  atomic.Bool         // the truth may have vectors; see hasVectors
+	failing  atomic.Int64        // failures of the embedder in a row
 	now      func() time.Time
 	poll     time.Duration
 	log      *slog.Logger

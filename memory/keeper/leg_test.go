@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -332,5 +333,48 @@ func TestVectorsOfALegThatWasOffAreThereWhenItIsOnAgain(t *testing.T) {
 	}
 	if n := store.resets.Load(); n != 1 {
 		t.Errorf("the index was filled %d times", n)
+	}
+}
+
+// A windowed store notes how many of the nearest it is asked for.
+type windowed struct {
+	memory.Store
+	near atomic.Int64
+}
+
+func (s *windowed) Dense(ctx context.Context, filter memory.Filter, query []float32, limit int) ([]memory.Found, error) {
+	s.near.Store(int64(limit))
+	return s.Store.Dense(ctx, filter, query, limit)
+}
+
+func TestTheSpecifiedRankingTakesTheThirtyfoldNearest(t *testing.T) {
+	store := &windowed{Store: index.New()}
+	k := sqliteRig(t).open(func(c *Config) {
+		c.Embedder, c.Unjudged, c.Ranking, c.Store = &fakeEmbedder{}, true, memory.Specified(), store
+	})
+	k.testOnlyRemember(t, ann, said("prefers tea"))
+	recall(t, k, Query{Filter: of(ann), Text: "tea", Limit: 5})
+	if near := store.near.Load(); near != 150 {
+		t.Errorf("for five memories it asks for the %d nearest", near)
+	}
+}
+
+func TestWhoWaitsForVectorsIsToldThatTheModelIsDown(t *testing.T) {
+	model := &fakeEmbedder{}
+	model.down.Store(true)
+	k := sqliteRig(t).open(func(c *Config) { c.Embedder, c.Unjudged = model, true })
+	k.testOnlyRemember(t, ann, said("prefers tea"))
+	for k.failing.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	k.failing.Store(embedTries + 1) // without the waits between failures
+	waiting := 0
+	if p := wantCode(t, k.SyncVectors(t.Context(), func(n int) { waiting = n }), abi.Unavailable); p.Hint == "" || waiting > 1 {
+		t.Errorf("%+v; %d wait", p, waiting)
+	}
+	s, err := k.State(t.Context())
+	must(t, err)
+	if s.Waiting != 1 || !s.Leg.On || s.Leg.Why != Unjudged {
+		t.Errorf("%+v", s)
 	}
 }
