@@ -26,16 +26,19 @@ type Asked struct {
 	Text  string
 	Now   time.Time // what "yesterday" is said of; zero where nobody knows
 	Limit int       // of the list
+	Near  int       // how many the dense leg was asked for; 0 where nobody knows
 }
 
-// A Ranking is how candidates become one list. Zero weights leave their part out.
+// A Ranking is how candidates become one list. A weight of zero adds nothing.
 type Ranking struct {
 	Words   float64 // of the sparse leg; its best candidate gets all of it
 	Meaning float64 // of the dense leg; likewise, its last candidate none
 
 	// Rescore is the mode of a search server that takes the nearest by meaning alone
 	// and scores those anew by words: Meaning x cosine + Words x BM25, as they are. A
-	// candidate of the sparse leg alone is not found, unless there is no dense leg.
+	// candidate of the sparse leg alone is not found, unless there is no dense leg, or it
+	// gave fewer than it was asked for: what it lacks then has no vector yet. Beside a
+	// full window such a memory is not found until it has one.
 	Rescore bool
 
 	Beside   float64 // of the turn before and the one after, each: what is talked about goes on
@@ -56,18 +59,58 @@ func Measured() Ranking {
 // best by words.
 func Specified() Ranking { return Ranking{Words: 1, Meaning: 0.2, Rescore: true} }
 
-// Candidates tells how many candidates to ask each leg for, for a list of limit: 30
-// for each place, and so many even for a short list that neighbours are among them.
+// The names of the rankings.
+const (
+	MeasuredRanking  = "measured"
+	SpecifiedRanking = "specified"
+)
+
+// RankingOf gives the ranking of a name.
+func RankingOf(name string) (r Ranking, ok bool) {
+	switch name {
+	case MeasuredRanking:
+		return Measured(), true
+	case SpecifiedRanking:
+		return Specified(), true
+	}
+	return Ranking{}, false
+}
+
+// Name tells which of the two ways of ranking it is, whatever its weights.
+func (r Ranking) Name() string {
+	if r.Rescore {
+		return SpecifiedRanking
+	}
+	return MeasuredRanking
+}
+
+// Bounds of candidates: 30 for each place of a list.
+const (
+	perPlace         = 30
+	fewestCandidates = 300 // even for a short list, so that neighbours are among them
+	mostCandidates   = 3000
+)
+
+// Candidates tells how many candidates to ask each leg for, for a list of limit.
 func Candidates(limit int) int {
-	const perPlace, fewest, most = 30, 300, 3000
-	return min(max(limit*perPlace, fewest), most)
+	return min(max(limit*perPlace, fewestCandidates), mostCandidates)
+}
+
+// Windows tells how many candidates to ask each leg for, for a list of limit. Where words
+// score anew what is near, the window of the nearest is 30 times the list, no more, and
+// the words of as many as possible are known.
+func (r Ranking) Windows(limit int) (sparse, dense int) {
+	if r.Rescore {
+		return mostCandidates, min(limit*perPlace, mostCandidates)
+	}
+	return Candidates(limit), Candidates(limit)
 }
 
 // Rank makes one list of the candidates of both legs, best first; of equal scores
 // the lesser id comes first. Candidates are of one tenant; turns are neighbours only
 // within one session of one user. It is pure.
 func Rank(asked Asked, sparse, dense []Found, r Ranking) []Hit {
-	hits := fuse(sparse, dense, r)
+	hits := fuse(sparse, dense, r, asked.Near)
 	r.liftNeighbours(hits)
 	if named := datesIn(asked.Text, asked.Now); len(named) > 0 && r.Date > 0 {
 		liftDates(hits, named, r.Date)
@@ -81,8 +124,9 @@ func Rank(asked Asked, sparse, dense []Found, r Ranking) []Hit {
 	return hits[:min(max(asked.Limit, 0), len(hits))]
 }
 
-// fuse gives the union of both legs.
-func fuse(sparse, dense []Found, r Ranking) []Hit {
+// fuse gives the union of both legs. What a leg found says so, even where that is worth
+// nothing.
+func fuse(sparse, dense []Found, r Ranking, near int) []Hit {
 	var hits []Hit
 	at := map[ID]int{}
 	add := func(f Found, name string, value float64) {
@@ -92,7 +136,11 @@ func fuse(sparse, dense []Found, r Ranking) []Hit {
 			f.Score = 0
 			hits = append(hits, Hit{Found: f})
 		}
-		hits[i].add(name, value)
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			value = 0
+		}
+		hits[i].Parts = append(hits[i].Parts, Part{name, value})
+		hits[i].Score += value
 	}
 	words, meaning := shareOfBest, shareOfRange
 	if r.Rescore {
@@ -104,7 +152,7 @@ func fuse(sparse, dense []Found, r Ranking) []Hit {
 	}
 	weigh = words(sparse)
 	for _, f := range sparse {
-		if _, near := at[f.ID]; near || !r.Rescore || len(dense) == 0 {
+		if _, isNear := at[f.ID]; isNear || !r.Rescore || len(dense) == 0 || len(dense) < near {
 			add(f, "words", r.Words*weigh(f.Score))
 		}
 	}

@@ -48,6 +48,60 @@ func TestRankAsSpecifiedScoresTheNearestByWords(t *testing.T) {
 	}
 }
 
+func TestRankAsSpecifiedFindsByWordsWhatHasNoVectorYet(t *testing.T) {
+	sparse, dense := []Found{found("no vector", 20, "", 0)}, []Found{found("near", 0.9, "", 0)}
+	if got := idsOf(Rank(Asked{Limit: 10, Near: 150}, sparse, dense, Specified())); !slices.Equal(got, []ID{"no vector", "near"}) {
+		t.Errorf("of a window that is not full %v are found", got)
+	}
+	if got := idsOf(Rank(Asked{Limit: 10, Near: 1}, sparse, dense, Specified())); !slices.Equal(got, []ID{"near"}) {
+		t.Errorf("of a full window %v are found", got)
+	}
+}
+
+func TestTheSpecifiedWindowIsThirtyTimesTheList(t *testing.T) {
+	if sparse, dense := Specified().Windows(5); dense != 150 || sparse < dense {
+		t.Errorf("for five it asks for %d by words and the %d nearest", sparse, dense)
+	}
+	if sparse, dense := Measured().Windows(5); sparse != Candidates(5) || dense != Candidates(5) {
+		t.Errorf("as measured it asks for %d and %d", sparse, dense)
+	}
+}
+
+func TestARankingIsKnownByItsName(t *testing.T) {
+	for _, want := range []Ranking{Measured(), Specified()} {
+		if got, ok := RankingOf(want.Name()); !ok || got != want {
+			t.Errorf("%s is %+v", want.Name(), got)
+		}
+	}
+	if _, ok := RankingOf("another"); ok {
+		t.Error("another ranking is known")
+	}
+}
+
+// TestEveryHitSaysWhatMadeItsScore has hits of one leg and of both, also the last of the
+// dense leg, which is worth nothing.
+func TestEveryHitSaysWhatMadeItsScore(t *testing.T) {
+	sparse := []Found{found("words", 8, "s", 1), found("both", 6, "s", 2)}
+	dense := []Found{found("both", 0.9, "s", 2), found("last", 0.1, "", 0)}
+	for _, r := range []Ranking{Measured(), Specified()} {
+		for name, dense := range map[string][]Found{"both legs": dense, "words alone": nil} {
+			hits := Rank(Asked{Text: "in May 2023", Limit: 10}, sparse, dense, r)
+			for _, h := range hits {
+				sum := 0.0
+				for _, p := range h.Parts {
+					sum += p.Value
+				}
+				if len(h.Parts) == 0 || math.Abs(sum-h.Score) > 1e-12 {
+					t.Errorf("%s, %s: %s has the score %v of %v", r.Name(), name, h.ID, h.Score, h.Parts)
+				}
+			}
+			if len(hits) == 0 {
+				t.Errorf("%s, %s: nothing is found", r.Name(), name)
+			}
+		}
+	}
+}
+
 func TestRankLiftsTurnsByTheirNeighbours(t *testing.T) {
 	r := Ranking{Words: 1, Beside: 0.1, TwoAway: 0.3, Session: 0.2}
 	for _, tt := range []struct {

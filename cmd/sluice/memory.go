@@ -43,7 +43,7 @@ a gap, and the third gap one question. While a host serves, jobs look for habits
 	flags.StringVar((*string)(&m.owner.User), "user", "local", "the user")
 	flags.StringVar(&m.locale, "locale", "", "language of what is printed, such as en or zh-CN")
 	c.AddCommand(m.listCommand(), m.searchCommand(), m.whyCommand(), m.gapsCommand(), m.trustCommand(), m.actCommand(), m.attributeCommand(),
-		m.pinCommand(), m.restoreCommand(), m.forgetCommand(), m.importCommand(), m.exportCommand(), m.rebuildCommand(), m.benchCommand())
+		m.pinCommand(), m.restoreCommand(), m.forgetCommand(), m.importCommand(), m.exportCommand(), m.rebuildCommand(), m.benchCommand(), m.judgeCommand())
 	return c
 }
 
@@ -223,8 +223,8 @@ func (m *rememberer) searchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "search WORDS…", Short: "Find memories as the agent does", Args: cobra.MinimumNArgs(1),
 		Long: `Search finds what the agent would recall for these words, best first. What is looked at here does not count
-as recalled. --why tells what makes each score: the words, the meaning (with --embedder), neighbours, the
-session, and a date that was named. A piece of a document tells where it stands, and whether the file still is
+as recalled. --why tells what makes each score: the words, the meaning (with an --embedder that is on), neighbours,
+the session, and a date that was named. A piece of a document tells where it stands, and whether the file still is
 what it was.`,
 		Example: "  sluice memory search \"how long is the opening\" --user mia --why\n  sluice memory search 开场 --kind preference --json\n  sluice memory search price --all-users",
 		RunE: func(c *cobra.Command, args []string) error {

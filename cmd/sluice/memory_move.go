@@ -184,7 +184,8 @@ func (m *rememberer) rebuildCommand() *cobra.Command {
 		Use: "rebuild", Short: "Make the index of memories again from the store", Args: cobra.NoArgs,
 		Long: `Rebuild empties the index of --memory-index and fills it with the memories of all tenants. The embedded index
 is in the process and made at every start; here it is made once more, to see how long that takes. No memory
-is lost with an index, and recalls go on meanwhile.`,
+is lost with an index, and recalls go on meanwhile. Where the model of --embedder is on, it waits until every memory
+has its vector. It tells whether memories are also found by meaning, and why.`,
 		Example: "  sluice memory rebuild\n  sluice memory rebuild --memory-index qdrant://127.0.0.1:6334",
 		RunE: func(c *cobra.Command, _ []string) error {
 			start := time.Now()
@@ -193,6 +194,9 @@ is lost with an index, and recalls go on meanwhile.`,
 					if err := k.Rebuild(c.Context(), m.counting("memories are indexed")); err != nil {
 						return err
 					}
+				}
+				if err := k.SyncVectors(c.Context(), m.counting("memories wait for a vector")); err != nil {
+					return err
 				}
 				return m.tellIndex(c.Context(), k, time.Since(start))
 			})
@@ -206,10 +210,15 @@ func (m *rememberer) tellIndex(ctx context.Context, k *minding, took time.Durati
 		return err
 	}
 	if m.json {
-		m.print(map[string]any{"memories": state.Index.Entries, "version": state.Index.Version, "seconds": took.Seconds()})
+		m.print(map[string]any{"memories": state.Index.Entries, "version": state.Index.Version, "seconds": took.Seconds(), "meaning": state.Leg, "waiting": state.Waiting})
 		return nil
 	}
-	_, err = fmt.Fprintln(m.stdout, speakIn(m.locale).pick("%d memories are indexed (%s), in %.1f s", "已索引 %d 条记忆（%s），用时 %.1f 秒", state.Index.Entries, state.Index.Version, took.Seconds()))
+	say := speakIn(m.locale)
+	fmt.Fprintln(m.stdout, say.pick("%d memories are indexed (%s), in %.1f s", "已索引 %d 条记忆（%s），用时 %.1f 秒", state.Index.Entries, state.Index.Version, took.Seconds()))
+	if state.Waiting > 0 {
+		fmt.Fprintln(m.stdout, say.pick("%d of them have no vector: the model failed on them, and is asked again every hour while a host serves", "其中 %d 条没有向量：模型处理失败，服务运行时每小时重试", state.Waiting))
+	}
+	_, err = fmt.Fprintln(m.stdout, say.leg(state.Leg))
 	return err
 }
 

@@ -36,6 +36,9 @@ type memoryFlags struct {
 
 	hear      string // byRules or byModel
 	hearModel string // at the model's endpoint; empty for the same
+
+	dense   string // whether the embedder is used: judged, on or off
+	ranking string // memory.Ranking.Name
 }
 
 // Who hears what users declare of themselves.
@@ -44,16 +47,26 @@ const (
 	byModel = "model" // beside the rules
 )
 
+// What --dense takes.
+const (
+	denseJudged = "judged"
+	denseOn     = "on"
+	denseOff    = "off"
+)
+
 func (m *memoryFlags) register(flags *pflag.FlagSet, env func(string) string) {
 	flags.StringVar(&m.mode, "memory", "on", "on, or off: the agent neither recalls nor keeps anything of its users")
 	flags.StringVar(&m.index, "memory-index", cmp.Or(env("SLUICE_MEMORY_INDEX"), embedded), "where memories are searched: embedded, or qdrant://host:6334/collection?key_env=NAME for hosts together (SLUICE_MEMORY_INDEX)")
 	flags.StringVar(&m.embedder, "embedder", cmp.Or(env("SLUICE_EMBEDDER"), "none"), "the model that also finds memories by meaning: none, model2vec:FOLDER, or openai:URL?dimensions=N&key=VARIABLE#MODEL (SLUICE_EMBEDDER)")
 	flags.StringVar(&m.hear, "hear", cmp.Or(env("SLUICE_HEAR"), byRules), "who hears what users declare: rules, or model: also the --model, in the background, held to the user's words (SLUICE_HEAR)")
 	flags.StringVar(&m.hearModel, "hear-model", env("SLUICE_HEAR_MODEL"), "the model at the endpoint that hears (SLUICE_HEAR_MODEL; default: the --model-name)")
+	flags.StringVar(&m.dense, "dense", cmp.Or(env("SLUICE_DENSE"), denseJudged), "whether the embedder is used: judged (where sluice memory judge found that it helps), on (without a verdict), or off (SLUICE_DENSE)")
+	flags.StringVar(&m.ranking, "memory-ranking", cmp.Or(env("SLUICE_MEMORY_RANKING"), memory.MeasuredRanking), "how memories are ranked: measured, or specified (the nearest by meaning, of them the best by words; it needs an embedder) (SLUICE_MEMORY_RANKING)")
 }
 
 // valid refuses what is no choice.
 func (m *memoryFlags) valid() error {
+	_, ranked := memory.RankingOf(m.ranking)
 	switch {
 	case m.mode != "on" && m.mode != "off":
 		return fmt.Errorf("%w: --memory takes on or off", errUsage)
@@ -61,6 +74,12 @@ func (m *memoryFlags) valid() error {
 		return fmt.Errorf("%w: --hear takes %s or %s", errUsage, byRules, byModel)
 	case m.index != embedded && !strings.HasPrefix(m.index, "qdrant://"):
 		return fmt.Errorf("%w: --memory-index takes %s or qdrant://host:port/collection", errUsage, embedded)
+	case m.dense != denseJudged && m.dense != denseOn && m.dense != denseOff:
+		return fmt.Errorf("%w: --dense takes %s, %s or %s", errUsage, denseJudged, denseOn, denseOff)
+	case m.dense == denseOn && m.embedder == "none":
+		return fmt.Errorf("%w: --dense on needs a model; name one with --embedder", errUsage)
+	case !ranked:
+		return fmt.Errorf("%w: --memory-ranking takes %s or %s", errUsage, memory.MeasuredRanking, memory.SpecifiedRanking)
 	}
 	return nil
 }
@@ -68,11 +87,11 @@ func (m *memoryFlags) valid() error {
 // shared reports whether all hosts search in one index, which outlives them.
 func (m *memoryFlags) shared() bool { return m.index != embedded }
 
-// open makes the index and the embedder; the latter is nil for none.
+// open makes the index and the embedder; the latter is nil for none, and where it is off.
 func (m *memoryFlags) open(ctx context.Context, env func(string) string) (memory.Store, memory.Embedder, error) {
 	var embedder memory.Embedder
 	var err error
-	if m.embedder != "none" {
+	if m.embedder != "none" && m.dense != denseOff {
 		if embedder, err = embed.Open(m.embedder, embed.Settings{Getenv: env}); err != nil {
 			return nil, nil, err
 		}
@@ -112,7 +131,8 @@ func (p *program) mind(ctx context.Context, db host.Database, indexed bool) (*mi
 		return nil, err
 	}
 	m := &minding{}
-	c := keeper.Config{DB: db, Shared: p.memory.shared(), Logger: slog.New(slog.NewTextHandler(p.stderr, nil)), Progress: p.counting("memories are indexed")}
+	ranking, _ := memory.RankingOf(p.memory.ranking) // it is valid
+	c := keeper.Config{DB: db, Ranking: ranking, Unjudged: p.memory.dense == denseOn, Shared: p.memory.shared(), Logger: slog.New(slog.NewTextHandler(p.stderr, nil)), Progress: p.counting("memories are indexed")}
 	var err error
 	if indexed {
 		if m.index, c.Embedder, err = p.memory.open(ctx, p.env); err != nil {

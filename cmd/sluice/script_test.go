@@ -22,6 +22,7 @@ import (
 
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
 	"github.com/sluicehq/sluice/host/state/statetest"
+	"github.com/sluicehq/sluice/memory/embed/embedtest"
 )
 
 // skills are the sources that the scripts build; the same source gives the
@@ -72,7 +73,7 @@ func TestScripts(t *testing.T) {
 			}
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "section": section, "memoryid": memoryID, "holds": holds, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "first": first, "replace": replace, "pipeline": pipeline, "section": section, "memoryid": memoryID, "holds": holds, "model": wordModel, "labelled": labelled, "database": func(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Setenv("SLUICE_STORE", mariadb.Database(t))
 		}},
 	})
@@ -190,6 +191,23 @@ func memoryID(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s has no memory", args[0])
 	}
 	ts.Setenv("MEMORY", id[1])
+}
+
+// model KIND FOLDER writes a model of a few words: one that helps, one that harms, or noise.
+func wordModel(ts *testscript.TestScript, _ bool, args []string) {
+	made := map[string]func() embedtest.Model{"helps": embedtest.Helpful, "harms": embedtest.Harmful, "noise": embedtest.Noisy}
+	if len(args) != 2 || made[args[0]] == nil {
+		ts.Fatalf("usage: model helps|harms|noise FOLDER")
+	}
+	ts.Check(made[args[0]]().WriteFolder(ts.MkAbs(args[1])))
+}
+
+// labelled FOLDER writes the labelled data that tell such models apart.
+func labelled(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: labelled FOLDER")
+	}
+	ts.Check(embedtest.WriteLabelled(ts.MkAbs(args[0])))
 }
 
 // holds FOLDER TEXT demands that some file below the folder has the text; its

@@ -37,8 +37,8 @@
 // # Life of a judgement
 //
 //  1. A labelled set has queries and what each should find.
-//  2. Each is searched without and with the dense leg; where the right hits stand gives
-//     the quality of each search.
+//  2. Whoever judges searched each without and with the dense leg (memory/measure does);
+//     where the right hits stand gives the quality of each search.
 //  3. The differences are resampled, with a seed. The leg is on only where even the
 //     lower end of the gain's interval is above the margin. Few queries, noise and harm
 //     are off.

@@ -1,7 +1,6 @@
 package embed
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,23 +14,25 @@ import (
 const (
 	LabelledMax  = 20_000 // queries; more tell nothing new, and are resampled some thousand times each
 	resamplesMax = 20_000
+
+	// Depth is how many hits of a query count where a rule says nothing: as many as are
+	// recalled by default.
+	Depth = 10
 )
 
-// A Labelled is a query, and what a good search finds with it.
+// A Labelled is a query whose answers are known, and what was found for it without and
+// with the dense leg, best first.
 type Labelled[ID comparable] struct {
-	Query    string
-	Relevant []ID // at least one
+	Relevant      []ID // at least one
+	Without, With []ID
 }
-
-// A Search gives what a query finds, best first.
-type Search[ID comparable] func(ctx context.Context, query string) ([]ID, error)
 
 // A Rule says when a dense leg helps. The zero value of a field is its default.
 type Rule struct {
 	Queries    int     // at least; 30, below which an interval from resampling is too narrow to be true
 	Margin     float64 // of the gain: what the leg must be worth; 0.01, a hit more in the first place for one query of a hundred
 	Confidence float64 // of the interval, between 0.5 and 1; 0.95
-	Depth      int     // hits of a query that count; 10
+	Depth      int     // hits of a query that count; Depth
 	Resamples  int     // 2,000
 	Seed       uint64  // of the resampling: the same figures give the same verdict
 }
@@ -47,7 +48,7 @@ func (r Rule) withDefaults() Rule {
 		r.Confidence = 0.95
 	}
 	if r.Depth <= 0 {
-		r.Depth = 10
+		r.Depth = Depth
 	}
 	if r.Resamples <= 0 {
 		r.Resamples = 2000
@@ -60,46 +61,43 @@ func (r Rule) withDefaults() Rule {
 // the queries' NDCG (normalised discounted cumulative gain): 1 where all that is
 // relevant stands first, 0 where none is found.
 type Verdict struct {
-	On            bool
-	Reason        string // one line, with the figures
-	Queries       int
-	Better, Worse int     // queries with the leg
-	Without, With float64 // mean qualities
-	Low, High     float64 // of the gain's interval
+	On      bool    `json:"on"`
+	Reason  string  `json:"reason"` // one line, with the figures
+	Queries int     `json:"queries"`
+	Better  int     `json:"better"` // queries with the leg
+	Worse   int     `json:"worse"`
+	Without float64 `json:"without"` // mean quality
+	With    float64 `json:"with"`
+	Low     float64 `json:"low"` // of the gain's interval
+	High    float64 `json:"high"`
 }
 
 // Gain is how much better the searches are with the leg.
 func (v Verdict) Gain() float64 { return v.With - v.Without }
 
-// Judge searches each query of a labelled set without and with the dense leg, and
-// weighs the two. Errors are those of the searches, and of host.Fail for a set that
-// cannot be used; there is no verdict then, and the leg stays off.
-func Judge[ID comparable](ctx context.Context, set []Labelled[ID], without, with Search[ID], rule Rule) (Verdict, error) {
+// Judge weighs what was found without and with the dense leg. It fails with host.Fail
+// for a set that cannot be used; there is no verdict then, and the leg stays off.
+func Judge[ID comparable](set []Labelled[ID], rule Rule) (Verdict, error) {
 	if len(set) > LabelledMax {
 		return Verdict{}, host.Fail("embed.Judge", abi.NewProblem(abi.InputLimit, "the labelled set has %d queries, of %d at most", len(set), LabelledMax).
 			WithHint("judge by a part of it that was drawn by chance"), nil)
 	}
 	rule = rule.withDefaults()
-	qualities := [2][]float64{}
-	for _, labelled := range set {
-		if len(labelled.Relevant) == 0 {
-			return Verdict{}, host.Fail("embed.Judge", abi.NewProblem(abi.BadValue, "a query of the labelled set has nothing that it should find: %s", short(labelled.Query)).
+	without, with := make([]float64, len(set)), make([]float64, len(set))
+	for i, q := range set {
+		if len(q.Relevant) == 0 {
+			return Verdict{}, host.Fail("embed.Judge", abi.NewProblem(abi.BadValue, "query %d of the labelled set has nothing that it should find", i+1).
 				WithHint("label it, or leave it out"), nil)
 		}
-		for i, search := range []Search[ID]{without, with} {
-			found, err := search(ctx, labelled.Query)
-			if err != nil {
-				return Verdict{}, err
-			}
-			qualities[i] = append(qualities[i], ndcg(found, labelled.Relevant, rule.Depth))
-		}
+		without[i], with[i] = Quality(q.Without, q.Relevant, rule.Depth), Quality(q.With, q.Relevant, rule.Depth)
 	}
-	return Weigh(qualities[0], qualities[1], rule), nil
+	return Weigh(without, with, rule), nil
 }
 
-// ndcg is the quality of one search: hits count less the later they come, against the
-// best order that there could be. A hit that comes twice counts once.
-func ndcg[ID comparable](found, relevant []ID, depth int) float64 {
+// Quality is the NDCG of what one search found: hits count less the later they come,
+// against the best order that there could be. A hit that comes twice counts once. Relevant
+// is not empty, and depth is 1 at least.
+func Quality[ID comparable](found, relevant []ID, depth int) float64 {
 	left := map[ID]bool{}
 	for _, id := range relevant {
 		left[id] = true

@@ -1,8 +1,6 @@
 package embed
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -119,36 +117,31 @@ func TestQualityFallsWithThePlaceOfWhatIsRelevant(t *testing.T) {
 		"below what counts": {[]int{3, 4, 1}, []int{1}, 0},
 		"more than count":   {[]int{1, 2}, []int{1, 2, 3, 4}, 1},
 	} {
-		if got := ndcg(tt.found, tt.relevant, 2); math.Abs(got-tt.want) > 1e-12 {
+		if got := Quality(tt.found, tt.relevant, 2); math.Abs(got-tt.want) > 1e-12 {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)
 		}
 	}
 }
 
-func TestJudgeSearchesWithoutAndWithTheLeg(t *testing.T) {
-	var set []Labelled[string]
-	for i := range 40 {
-		set = append(set, Labelled[string]{fmt.Sprint(i), []string{fmt.Sprint("memory of ", i)}})
+func TestJudgeWeighsWhatWasFoundWithoutAndWithTheLeg(t *testing.T) {
+	helped, harmed := make([]Labelled[string], 40), make([]Labelled[string], 40)
+	for i := range helped {
+		right, wrong := []string{fmt.Sprint("memory ", i)}, []string{"another"}
+		helped[i] = Labelled[string]{Relevant: right, Without: wrong, With: right}
+		harmed[i] = Labelled[string]{Relevant: right, Without: right, With: wrong}
 	}
-	right := func(_ context.Context, query string) ([]string, error) { return []string{"memory of " + query}, nil }
-	wrong := func(context.Context, string) ([]string, error) { return []string{"another"}, nil }
-	if v, err := Judge(context.Background(), set, wrong, right, Rule{}); err != nil || !v.On || v.With != 1 || v.Without != 0 {
+	if v, err := Judge(helped, Rule{}); err != nil || !v.On || v.With != 1 || v.Without != 0 {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	if v, err := Judge(context.Background(), set, right, wrong, Rule{}); err != nil || v.On {
+	if v, err := Judge(harmed, Rule{}); err != nil || v.On {
 		t.Errorf("the other way round: %+v, %v", v, err)
 	}
 }
 
-func TestThereIsNoVerdictWhereSearchesFail(t *testing.T) {
-	broken := errors.New("no index")
-	fails := func(context.Context, string) ([]int, error) { return nil, broken }
-	if v, err := Judge(context.Background(), []Labelled[int]{{"a", []int{1}}}, fails, fails, Rule{}); !errors.Is(err, broken) || v.On {
-		t.Errorf("got %+v, %v", v, err)
-	}
-	for name, set := range map[string][]Labelled[int]{"unlabelled": {{"a", nil}}, "too many": make([]Labelled[int], LabelledMax+1)} {
-		if _, err := Judge(context.Background(), set, fails, fails, Rule{}); err == nil || host.ProblemOf(err).Hint == "" {
-			t.Errorf("%s: got %v", name, err)
+func TestThereIsNoVerdictOnASetThatCannotBeUsed(t *testing.T) {
+	for name, set := range map[string][]Labelled[int]{"unlabelled": {{With: []int{1}}}, "too many": make([]Labelled[int], LabelledMax+1)} {
+		if v, err := Judge(set, Rule{}); err == nil || v.On || host.ProblemOf(err).Hint == "" {
+			t.Errorf("%s: got %+v, %v", name, v, err)
 		}
 	}
 }

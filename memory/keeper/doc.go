@@ -1,7 +1,7 @@
 // Package keeper keeps the memories of one host: the truth in the host's database,
 // and an index after it. It owns the tables whose names begin with memory_, every
 // statement on them, and the rule that nothing is recalled that the truth does not
-// have. A tenant and a user are part of every key.
+// have. A tenant and a user are part of every key of what is remembered.
 //
 // The truth is the database; a memory.Store is derived, and may be lost at any time.
 // What memories mean to each other is memory's, which is pure: the keeper reads what
@@ -15,8 +15,8 @@
 //     a new one is written, with where it comes from, and a line of the outbox. A fact
 //     or a habit that Renew keeps takes the place of the one before (renew.go).
 //  2. The followers of all replicas see the line, and put the memory into their
-//     indexes. An embedder, where there is one, gives its vector later; that is
-//     another line.
+//     indexes. An embedder, where there is one whose leg is on, gives its vector later;
+//     that is another line.
 //  3. Recall asks the index for candidates, ranks them, and reads the best from the
 //     truth. That they were recalled is counted some seconds later.
 //  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
@@ -66,13 +66,26 @@
 // # Life of an index
 //
 //  1. Open fills the index of a process anew. A shared one it fills if its version is
-//     another than the keeper's (the terms, and the model of the vectors), if it was
-//     not completed, or if it is behind the outbox.
+//     another than the keeper's (the terms, and the model of the vectors, whether its
+//     leg is on or not), if it was not completed, or if it is behind the outbox.
 //  2. It notes the head's number, empties the index, and reads all memories in the
 //     order of their writing; terms are made on all cores meanwhile.
 //  3. It follows from the number that was noted. Who fills or follows a shared one has
 //     its duty, and renews that all the while; who lost it stops, and takes out what
 //     was forgotten while its last Put was under way.
+//
+// # Life of a verdict
+//
+//  1. Somebody judges a model on labelled data, and keeps what came of it (KeepVerdicts): on
+//     or off, the weight, the figures, the digest of the data. It is for that model, the
+//     terms of the index, and one ranking.
+//  2. Every keeper with an embedder looks for its verdict at Open, and every Poll after
+//     that (leg.go). Without one, or with one that cannot be read, the leg is off: recall
+//     is by words alone, the model is asked for nothing, and the log says so once.
+//  3. A leg that comes on searches at once by the vectors that there are. One keeper lists
+//     the memories that have none of this model, and embeds them; State tells how many wait.
+//  4. A leg that goes off leaves its vectors where they are. What is written meanwhile is
+//     listed, and gets its vector when the leg is on again.
 //
 // # Life of a request to forget
 //

@@ -13,10 +13,11 @@ import (
 const (
 	embedBatch   = 64 // texts of one question to the model
 	embedTime    = 30 * time.Second
-	embedPoll    = 2 * time.Second // between looks for what other replicas wrote
-	embedTries   = 8               // of one text, after which it has one more every embedAgain
-	embedAgain   = time.Hour       // a model may refuse a text, or may have been away
-	listedAtOnce = 1024            // memories that are listed for a vector in one transaction
+	embedPoll    = 2 * time.Second       // between looks for what other replicas wrote
+	embedTries   = 8                     // of one text, after which it has one more every embedAgain
+	embedAgain   = time.Hour             // a model may refuse a text, or may have been away
+	vectorsPause = 20 * time.Millisecond // between looks of SyncVectors
+	listedAtOnce = 1024                  // memories that are listed for a vector in one transaction
 )
 
 const (
@@ -48,8 +49,9 @@ func (t *tx) wantVector(ctx context.Context, o Owner, id memory.ID) error {
 	return err
 }
 
-// embedAll gives memories their vectors until ctx ends, one replica at a time. An
-// embedder that fails keeps nobody: such memories are found by their words.
+// embedAll gives memories their vectors while the dense leg is on, until ctx ends, one
+// replica at a time. An embedder that fails keeps nobody: such memories are found by
+// their words.
 func (k *Keeper) embedAll(ctx context.Context) {
 	ticks, again := time.NewTicker(embedPoll), time.NewTicker(embedAgain)
 	defer ticks.Stop()
@@ -64,19 +66,19 @@ func (k *Keeper) embedAll(ctx context.Context) {
 		case <-ticks.C:
 		case <-k.toEmbed:
 		case <-again.C:
-			err = k.oneMoreTry(ctx)
+			if k.Leg().On {
+				err = k.oneMoreTry(ctx)
+			}
 		}
-		mine := false
-		if err == nil {
-			_, mine, err = k.hold(ctx, dutyEmbed)
-		}
-		if mine && err == nil {
-			err = notMine(k.holding(ctx, dutyEmbed, k.embedWaiting))
+		if err == nil && k.Leg().On {
+			err = k.embedDuty(ctx)
 		}
 		if err == nil || ctx.Err() != nil {
 			wait = firstWait
+			k.failing.Store(0)
 			continue
 		}
+		k.failing.Add(1)
 		k.log.Warn("memories: the embedder failed; words still find everything, and it tries again", "error", err, "wait", wait)
 		select {
 		case <-ctx.Done():
@@ -86,12 +88,70 @@ func (k *Keeper) embedAll(ctx context.Context) {
 	}
 }
 
-// embedWaiting embeds what waits.
+// embedDuty lists what has no vector of this model, and embeds what waits, if that is
+// this keeper's duty.
+func (k *Keeper) embedDuty(ctx context.Context) error {
+	d, mine, err := k.hold(ctx, dutyEmbed)
+	if err != nil || !mine {
+		return err
+	}
+	return notMine(k.holding(ctx, dutyEmbed, func(ctx context.Context) error {
+		if d.version != k.embedder.Name() {
+			if err := k.listAll(ctx); err != nil {
+				return err
+			}
+		}
+		return k.embedWaiting(ctx)
+	}))
+}
+
+// embedWaiting embeds what waits, as long as the leg is on.
 func (k *Keeper) embedWaiting(ctx context.Context) (err error) {
-	for more := true; more && err == nil; {
+	for more := true; more && err == nil && k.Leg().On; {
 		more, err = k.embedSome(ctx)
 	}
 	return err
+}
+
+const (
+	countWaiting = "SELECT COUNT(*) FROM memory_unembedded"
+	countSoon    = countWaiting + " WHERE tries < ?"
+)
+
+// SyncVectors waits until every memory has the vector that this keeper's embedder gives,
+// or failed too often to be tried soon, and the index has them; progress, which may be
+// nil, is told how many wait. Where the leg is off there is nothing to wait for. It fails
+// with Unavailable when the embedder goes on failing, and with Deadline or Cancelled when
+// ctx ends.
+func (k *Keeper) SyncVectors(ctx context.Context, progress func(waiting int)) error {
+	const op = "keeper.SyncVectors"
+	signal(k.toEmbed)
+	for k.Leg().On && !k.shut.Load() {
+		d, err := k.readDuty(ctx, k.db.Reads, dutyEmbed)
+		if err != nil {
+			return fail(op, err)
+		}
+		waiting := 0
+		if _, err := row(ctx, k.db.Reads, countSoon, []any{embedTries}, &waiting); err != nil {
+			return fail(op, err)
+		}
+		if d.version == k.embedder.Name() && waiting == 0 {
+			break
+		}
+		if k.failing.Load() > embedTries { // one text that is refused fails no more often
+			return fail(op, abi.NewProblem(abi.Unavailable, "the embedder %s fails again and again; %d memories have no vector", k.embedder.Name(), waiting).
+				WithHint("words find them meanwhile; see to the model, and ask again"))
+		}
+		if progress != nil {
+			progress(waiting)
+		}
+		select {
+		case <-ctx.Done():
+			return fail(op, ctx.Err())
+		case <-time.After(vectorsPause):
+		}
+	}
+	return k.Sync(ctx)
 }
 
 const oneMoreTry = "UPDATE memory_unembedded SET tries = ? WHERE tries >= ?"
@@ -218,16 +278,8 @@ const (
 	resetListed = "UPDATE memory_unembedded SET tries = 0"
 )
 
-// listUnembedded lists all memories that have no vector of this model, once for each
-// change of the model.
-func (k *Keeper) listUnembedded(ctx context.Context) error {
-	d, mine, err := k.hold(ctx, dutyEmbed)
-	if err != nil || !mine || d.version == k.embedder.Name() {
-		return err
-	}
-	return notMine(k.holding(ctx, dutyEmbed, k.listAll))
-}
-
+// listAll lists all memories that have no vector of this model, once for each change of
+// the model. What is written while it does, or while the leg is off later, lists itself.
 func (k *Keeper) listAll(ctx context.Context) error {
 	if err := k.change(ctx, func(ctx context.Context, t *tx) error {
 		_, err := exec(ctx, t.on, resetListed)

@@ -74,7 +74,7 @@ func waitForVectors(t testing.TB, k *Keeper, want int) {
 func TestVectorsComeAfterTheWriteAndToEveryReplica(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		model := &fakeEmbedder{}
-		with := func(c *Config) { c.Embedder = model }
+		with := func(c *Config) { c.Embedder, c.Unjudged = model, true }
 		a, b := r.open(with), r.again().open(with)
 		for i := range 5 {
 			a.testOnlyRemember(t, ann, said(fmt.Sprintf("tea number%d %s", i, strings.Repeat(".", i))))
@@ -94,7 +94,7 @@ func TestVectorsComeAfterTheWriteAndToEveryReplica(t *testing.T) {
 func TestAnEmbedderThatIsDownKeepsNobody(t *testing.T) {
 	model := &fakeEmbedder{}
 	model.down.Store(true)
-	k := sqliteRig(t).open(func(c *Config) { c.Embedder = model })
+	k := sqliteRig(t).open(func(c *Config) { c.Embedder, c.Unjudged = model, true })
 	k.testOnlyRemember(t, ann, said("prefers jasmine tea"))
 	k.testOnlySync(t)
 	if len(finds(t, k.store, ann, "jasmine")) != 1 {
@@ -106,7 +106,7 @@ func TestAnEmbedderThatIsDownKeepsNobody(t *testing.T) {
 
 func TestATextThatTheModelRefusesKeepsNoOtherFromItsVector(t *testing.T) {
 	model := &fakeEmbedder{refuse: "poison"}
-	k := sqliteRig(t).open(func(c *Config) { c.Embedder = model })
+	k := sqliteRig(t).open(func(c *Config) { c.Embedder, c.Unjudged = model, true })
 	k.testOnlyRemember(t, ann, said("prefers tea"), said("this is poison"), said("likes coffee more than milk"))
 	waitForVectors(t, k, 2)
 }
@@ -114,7 +114,7 @@ func TestATextThatTheModelRefusesKeepsNoOtherFromItsVector(t *testing.T) {
 func TestATextThatFailedTooOftenIsTriedAgain(t *testing.T) {
 	model := &fakeEmbedder{}
 	model.down.Store(true)
-	k := sqliteRig(t).open(func(c *Config) { c.Embedder = model })
+	k := sqliteRig(t).open(func(c *Config) { c.Embedder, c.Unjudged = model, true })
 	k.testOnlyRemember(t, ann, said("prefers tea"))
 	must(t, k.change(t.Context(), func(ctx context.Context, t *tx) error {
 		_, err := exec(ctx, t.on, "UPDATE memory_unembedded SET tries = ?", embedTries)
@@ -135,7 +135,7 @@ func TestAnotherModelGivesAllMemoriesNewVectors(t *testing.T) {
 	must(t, a.Close())
 	for _, name := range []string{"one", "two"} {
 		model := &fakeEmbedder{name: name}
-		k := r.open(func(c *Config) { c.Embedder = model })
+		k := r.open(func(c *Config) { c.Embedder, c.Unjudged = model, true })
 		waitForVectors(t, k, 2)
 		if model.asked.Load() != 2 {
 			t.Errorf("model %s was asked for %d texts", name, model.asked.Load())
@@ -146,7 +146,7 @@ func TestAnotherModelGivesAllMemoriesNewVectors(t *testing.T) {
 
 func TestAReplicaWithoutAnEmbedderLeavesItsMemoriesToOneThatHas(t *testing.T) {
 	r := sqliteRig(t)
-	k := r.open(func(c *Config) { c.Embedder = &fakeEmbedder{} })
+	k := r.open(func(c *Config) { c.Embedder, c.Unjudged = &fakeEmbedder{}, true })
 	command := r.again().open(func(c *Config) { c.Store = nil })
 	command.testOnlyRemember(t, ann, said("prefers tea"))
 	waitForVectors(t, k, 1)
@@ -156,7 +156,7 @@ func TestAReplicaWithoutAnEmbedderLeavesItsMemoriesToOneThatHas(t *testing.T) {
 func TestATextThatMeansNothingKeepsNoOtherFromItsVector(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		model := &fakeEmbedder{blank: "!!!"}
-		k := r.open(func(c *Config) { c.Embedder = model })
+		k := r.open(func(c *Config) { c.Embedder, c.Unjudged = model, true })
 		k.testOnlyRemember(t, ann, said("prefers tea"), said("!!!"), said("likes coffee more than milk"))
 		waitForVectors(t, k, 2)
 		k.testOnlySync(t)

@@ -83,10 +83,26 @@ func (k *Keeper) finish(ctx context.Context, drafts []draft) ([]memory.Entry, er
 		})
 	}
 	done.Wait()
-	if k.embedder == nil {
-		return entries, nil
+	has, err := k.hasVectors(ctx)
+	if err != nil || !has {
+		return entries, err
 	}
 	return entries, k.addVectors(ctx, entries)
+}
+
+// hasVectors tells whether there may be vectors in the truth. Those that there are go
+// into the index also while the leg is off, so that it is turned on without another
+// filling; a leg that never was on costs an index nothing.
+func (k *Keeper) hasVectors(ctx context.Context) (bool, error) {
+	if k.embedder == nil || k.vectors.Load() {
+		return k.embedder != nil, nil
+	}
+	var holder string
+	has, err := row(ctx, k.db.Reads, embedderEver, []any{dutyEmbed}, &holder)
+	if err == nil && has {
+		k.vectors.Store(true)
+	}
+	return has, err
 }
 
 // addVectors gives entries their vectors, as far as there are any of this keeper's

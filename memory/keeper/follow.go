@@ -309,6 +309,8 @@ type State struct {
 	Index   memory.StoreState
 	Behind  int64 // numbers of the truth that the index has not seen; 0 when it is up to date
 	Failure error // why the index could not follow when it last tried; nil if it could
+	Leg     Leg   // whether it is also searched by meaning
+	Waiting int64 // memories that wait for a vector; 0 where the leg is off
 }
 
 // State tells how the index is. Without a Store it fails with BadValue.
@@ -317,7 +319,7 @@ func (k *Keeper) State(ctx context.Context) (State, error) {
 	if k.store == nil {
 		return State{}, fail(op, noStore())
 	}
-	s := State{Version: k.version(), Failure: k.lastFailure()}
+	s := State{Version: k.version(), Failure: k.lastFailure(), Leg: k.Leg()}
 	h, err := readHead(ctx, k.db.Reads, "")
 	if err == nil {
 		s.Behind, err = k.indexed(ctx)
@@ -325,6 +327,9 @@ func (k *Keeper) State(ctx context.Context) (State, error) {
 	}
 	if err == nil {
 		s.Index, err = k.store.State(ctx)
+	}
+	if err == nil && s.Leg.On {
+		_, err = row(ctx, k.db.Reads, countWaiting, nil, &s.Waiting)
 	}
 	if err != nil {
 		return State{}, fail(op, err)

@@ -38,7 +38,7 @@ func TestAForgottenMemoryIsInNoFile(t *testing.T) {
 	r := sqliteRig(t)
 	folder := filepath.Dir(r.dsn)
 	vectors := &fakeEmbedder{}
-	k := r.open(func(c *Config) { c.Embedder = vectors })
+	k := r.open(func(c *Config) { c.Embedder, c.Unjudged = vectors, true })
 	reader := r.again().open() // another process has the file open
 	var gone []memory.ID
 	for round := range 8 {

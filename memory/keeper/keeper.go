@@ -29,8 +29,11 @@ type Config struct {
 	// time. One that is not shared is filled anew by Open.
 	Shared bool
 
-	// Embedder gives vectors, after the write. Nil for none.
+	// Embedder gives vectors, after the write, and finds memories by meaning, too. Nil
+	// for none. It is asked for nothing until a verdict on its model, the terms and the
+	// Ranking says that it helps (KeepVerdicts), or where Unjudged asks for no verdict.
 	Embedder memory.Embedder
+	Unjudged bool
 
 	Now    func() time.Time // time.Now by default; replicas should agree to a second
 	Poll   time.Duration    // DefaultPoll by default
@@ -61,6 +64,10 @@ type Keeper struct {
 	store    memory.Store
 	shared   bool
 	embedder memory.Embedder
+	unjudged bool
+	leg      atomic.Pointer[Leg] // never nil once open
+	vectors  atomic.Bool         // the truth may have vectors; see hasVectors
+	failing  atomic.Int64        // failures of the embedder in a row
 	now      func() time.Time
 	poll     time.Duration
 	log      *slog.Logger
@@ -100,7 +107,7 @@ func (o Owner) check() error {
 func Open(ctx context.Context, c Config) (*Keeper, error) {
 	const op = "keeper.Open"
 	k := &Keeper{
-		db: c.DB, store: c.Store, shared: c.Shared, embedder: c.Embedder, now: c.Now, poll: c.Poll, log: c.Logger, holder: host.NewID("keeper_"),
+		db: c.DB, store: c.Store, shared: c.Shared, embedder: c.Embedder, unjudged: c.Unjudged, now: c.Now, poll: c.Poll, log: c.Logger, holder: host.NewID("keeper_"),
 		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1), ranking: c.Ranking, initialTrust: c.InitialTrust,
 	}
 	if k.db.Write == nil || k.db.Reads == nil || k.db.Migrate == nil {
@@ -139,10 +146,9 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 
 // start fills the index and starts what goes on in the background.
 func (k *Keeper) start(ctx context.Context, progress func(int)) error {
-	if k.embedder != nil {
-		if err := k.listUnembedded(ctx); err != nil {
-			return err
-		}
+	k.look(ctx)
+	if k.leg.Load() == nil {
+		return ctx.Err()
 	}
 	if k.store != nil {
 		if err := k.followFrom(ctx, progress); err != nil {
@@ -157,6 +163,9 @@ func (k *Keeper) start(ctx context.Context, progress func(int)) error {
 	}
 	if k.embedder != nil {
 		k.ended.Go(func() { k.embedAll(running) })
+	}
+	if k.embedder != nil && !k.unjudged {
+		k.ended.Go(func() { k.followVerdict(running) })
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func migrated(t *testing.T, by *recorder) {
 
 func exercise(t *testing.T, r rig) {
 	t.Helper()
-	k := r.open(func(c *Config) { c.Embedder, c.Shared = &fakeEmbedder{}, true })
+	k := r.open(func(c *Config) { c.Embedder, c.Unjudged, c.Shared = &fakeEmbedder{}, true, true })
 	id := contradict(t, k, ann)
 	derived := memory.Node{Text: "made of it", Layer: memory.Behaviour, Kind: memory.Habit, Entity: "e", Source: memory.Source{Session: "s", Input: "i", Derived: []memory.ID{id}}}
 	k.testOnlyRemember(t, ann, derived, derived)
@@ -143,6 +143,14 @@ func exercise(t *testing.T, r rig) {
 	_, err = k.Forget(t.Context(), ann, Wish{IDs: pieces[:1]})
 	must(t, err)
 	_, err = k.Forget(t.Context(), ann, Wish{Document: again.ID})
+	must(t, err)
+	must(t, k.SyncVectors(t.Context(), nil))
+	must(t, k.KeepVerdicts(t.Context(), []Verdict{verdictOn(&fakeEmbedder{}, true)}))
+	_, _, err = k.verdict(t.Context())
+	must(t, err)
+	_, err = k.Verdicts(t.Context())
+	must(t, err)
+	_, err = k.State(t.Context())
 	must(t, err)
 	must(t, k.Trim(t.Context(), 0))
 	_, err = k.Forget(t.Context(), ann, Wish{Entity: "e"})

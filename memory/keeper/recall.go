@@ -87,26 +87,29 @@ func (q Query) check() error {
 
 // rank gives the candidates of both legs in one list.
 func (k *Keeper) rank(ctx context.Context, q Query) ([]memory.Hit, error) {
-	n, filter := memory.Candidates(q.Limit), q.Filter
+	leg, filter := k.Leg(), q.Filter
+	ranking := k.rankingOf(leg)
+	words, near := ranking.Windows(q.Limit)
 	if q.AsOf != nil && len(filter.Statuses) == 0 {
 		filter.Statuses = []memory.Status{memory.Active, memory.Superseded, memory.Falsified, memory.Archived}
 	}
-	sparse, err := k.store.Sparse(ctx, filter, tokens.Query(q.Text), n)
+	sparse, err := k.store.Sparse(ctx, filter, tokens.Query(q.Text), words)
 	if err != nil {
 		return nil, err
 	}
 	var dense []memory.Found
-	if vector := k.vectorOf(ctx, q.Text); vector != nil {
-		if dense, err = k.store.Dense(ctx, filter, vector, n); err != nil {
+	if vector := k.vectorOf(ctx, leg, q.Text); vector != nil {
+		if dense, err = k.store.Dense(ctx, filter, vector, near); err != nil {
 			return nil, err
 		}
 	}
-	return memory.Rank(memory.Asked{Text: q.Text, Now: k.now(), Limit: len(sparse) + len(dense)}, sparse, dense, k.ranking), nil
+	asked := memory.Asked{Text: q.Text, Now: k.now(), Limit: len(sparse) + len(dense), Near: near}
+	return memory.Rank(asked, sparse, dense, ranking), nil
 }
 
 // vectorOf gives the vector of a query, or nil where there is none to be had.
-func (k *Keeper) vectorOf(ctx context.Context, text string) []float32 {
-	if k.embedder == nil || text == "" {
+func (k *Keeper) vectorOf(ctx context.Context, leg Leg, text string) []float32 {
+	if !leg.On || text == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTime)

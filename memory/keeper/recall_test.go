@@ -207,7 +207,7 @@ func TestRecallRefusesWhatIsOutOfBounds(t *testing.T) {
 }
 
 func TestADenseLegAddsWhatWordsDoNotFind(t *testing.T) {
-	k := sqliteRig(t).open(func(c *Config) { c.Embedder = &fakeEmbedder{} })
+	k := sqliteRig(t).open(func(c *Config) { c.Embedder, c.Unjudged = &fakeEmbedder{}, true })
 	k.testOnlyRemember(t, ann, said("abcd"))
 	waitForVectors(t, k, 1)
 	hits, err := k.Recall(t.Context(), Query{Filter: of(ann), Text: "wxyz"})

@@ -14,4 +14,13 @@
 //  4. [Scale] makes memories from a seed, and takes times and heap.
 //  5. A [Report] is a table of the figures, each beside what it must be and what it
 //     should be.
+//
+// # Life of a judgement
+//
+//  1. [Judge] fills a store with texts and their vectors, and asks both legs each question
+//     once. What they gave is ranked by words alone and with the dense leg, as measured
+//     with some weights, and as specified.
+//  2. The weight that is best on the tuned half is chosen.
+//  3. What the held-out half found with it, and without, is weighed (embed.Judge): the
+//     verdict is of questions that chose nothing.
 package measure

@@ -2,9 +2,12 @@ package measure
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,6 +29,7 @@ const (
 // A Folder is a labelled set of texts and questions.
 type Folder struct {
 	Name    string // the folder's own
+	Digest  string // of its files, in hexadecimal: another one is another labelled set
 	Texts   []Text
 	Queries []Query
 	scopes  []string
@@ -79,15 +83,17 @@ func Folders(path string) ([]string, error) {
 func Read(path string) (*Folder, error) {
 	f := &Folder{Name: filepath.Base(path), dates: map[place]time.Time{}}
 	var err error
-	if f.Texts, err = lines[Text](filepath.Join(path, "docs.jsonl")); err != nil {
+	sum := sha256.New()
+	if f.Texts, err = lines[Text](filepath.Join(path, "docs.jsonl"), sum); err != nil {
 		return nil, failed("measure.Read", path, err)
 	}
-	if f.Queries, err = lines[Query](filepath.Join(path, "queries.jsonl")); err != nil {
+	if f.Queries, err = lines[Query](filepath.Join(path, "queries.jsonl"), sum); err != nil {
 		return nil, failed("measure.Read", path, err)
 	}
-	if err := f.readDates(filepath.Join(path, "sessions.jsonl")); err != nil {
+	if err := f.readDates(filepath.Join(path, "sessions.jsonl"), sum); err != nil {
 		return nil, failed("measure.Read", path, err)
 	}
+	f.Digest = hex.EncodeToString(sum.Sum(nil))
 	for _, text := range f.Texts {
 		f.scopes = append(f.scopes, text.Scope)
 	}
@@ -100,13 +106,13 @@ func failed(op, path string, err error) error {
 	return host.Fail(op, abi.NewProblem(abi.NotFound, "%s is no folder of labelled data: %v", path, err), err)
 }
 
-func (f *Folder) readDates(file string) error {
+func (f *Folder) readDates(file string, sum io.Writer) error {
 	type session struct {
 		Scope   string `json:"scope"`
 		Session int    `json:"session"`
 		Date    string `json:"date"`
 	}
-	sessions, err := lines[session](file)
+	sessions, err := lines[session](file, sum)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -123,14 +129,15 @@ func (f *Folder) readDates(file string) error {
 	return nil
 }
 
-// lines reads one value of each line.
-func lines[T any](file string) (values []T, err error) {
+// lines reads one value of each line, and adds the file's digest to a sum.
+func lines[T any](file string, sum io.Writer) (values []T, err error) {
 	opened, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	scanner := bufio.NewScanner(opened)
+	own := sha256.New()
+	scanner := bufio.NewScanner(io.TeeReader(opened, own))
 	scanner.Buffer(nil, maxLineBytes)
 	for scanner.Scan() {
 		var value T
@@ -141,7 +148,8 @@ func lines[T any](file string) (values []T, err error) {
 			return nil, fmt.Errorf("%s has more than %d lines", filepath.Base(file), maxLines)
 		}
 	}
-	return values, scanner.Err()
+	_, err = sum.Write(own.Sum(nil))
+	return values, errors.Join(scanner.Err(), err)
 }
 
 // A turn is a text with what its index text is made of.

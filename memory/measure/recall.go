@@ -1,11 +1,15 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/embed"
 	"github.com/sluicehq/sluice/memory/tokens"
 )
 
@@ -29,6 +33,7 @@ type Figures struct {
 	At5         float64 `json:"recall_at_5"`  // share of the relevant texts among the first 5, mean over questions
 	At10        float64 `json:"recall_at_10"` // likewise
 	SessionsAt5 float64 `json:"sessions_hit_at_5"`
+	Quality     float64 `json:"ndcg_at_10"` // see embed.Quality
 }
 
 // A Recalled is the figures of one folder.
@@ -42,13 +47,10 @@ type Recalled struct {
 // Recall fills a store, which must be empty, and asks every question of the folder.
 func Recall(ctx context.Context, store memory.Store, f *Folder, ranking memory.Ranking) (Recalled, error) {
 	turns := f.turns()
-	if err := fill(ctx, store, turns); err != nil {
+	if err := fill(ctx, store, turns, nil, func(int) {}); err != nil {
 		return Recalled{}, err
 	}
-	session := map[int]host.SessionID{}
-	for _, t := range turns {
-		session[t.ID] = t.node.Source.Session
-	}
+	session := sessionsOf(turns)
 	sums := map[string]*Figures{}
 	for i, q := range f.Queries {
 		if len(q.Relevant) == 0 {
@@ -69,21 +71,32 @@ func Recall(ctx context.Context, store memory.Store, f *Folder, ranking memory.R
 	return f.recalled(sums), nil
 }
 
-func fill(ctx context.Context, store memory.Store, turns []turn) error {
-	const batch = 500
-	entries := make([]memory.Entry, 0, batch)
-	for i, t := range turns {
-		text := t.node.IndexText
-		if text == "" {
-			text = t.node.Text
+// batch is how many texts are embedded and put together.
+const batch = 500
+
+// fill puts the texts into a store, with their vectors where there is a model, and tells
+// after each batch how many are in.
+func fill(ctx context.Context, store memory.Store, turns []turn, model memory.Embedder, progress func(done int)) error {
+	done := 0
+	for some := range slices.Chunk(turns, batch) {
+		texts := make([]string, len(some))
+		for i, t := range some {
+			texts[i] = cmp.Or(t.node.IndexText, t.node.Text)
 		}
-		entries = append(entries, entryOf(t.node, text))
-		if len(entries) == batch || i == len(turns)-1 {
-			if err := store.Put(ctx, entries); err != nil {
-				return err
-			}
-			entries = entries[:0]
+		vectors, err := vectorsOf(ctx, model, texts)
+		if err != nil {
+			return err
 		}
+		entries := make([]memory.Entry, len(some))
+		for i, t := range some {
+			entries[i] = entryOf(t.node, texts[i])
+			entries[i].Dense = vectors[i]
+		}
+		if err := store.Put(ctx, entries); err != nil {
+			return err
+		}
+		done += len(some)
+		progress(done)
 	}
 	return nil
 }
@@ -95,11 +108,23 @@ func entryOf(n memory.Node, text string) memory.Entry {
 	}
 }
 
+// sessionsOf tells the session of each text.
+func sessionsOf(turns []turn) map[int]host.SessionID {
+	session := map[int]host.SessionID{}
+	for _, t := range turns {
+		session[t.ID] = t.node.Source.Session
+	}
+	return session
+}
+
+func filterOf(q Query) memory.Filter {
+	return memory.Filter{Tenant: tenant, User: host.UserID(q.Scope)}
+}
+
 // ask gives all that was found, ranked: sessions are counted over more than a list shows.
 func ask(ctx context.Context, store memory.Store, q Query, ranking memory.Ranking) ([]memory.Hit, error) {
-	limit := memory.Candidates(10)
-	filter := memory.Filter{Tenant: tenant, User: host.UserID(q.Scope)}
-	found, err := store.Sparse(ctx, filter, tokens.Query(q.Text), limit)
+	limit := memory.Candidates(embed.Depth)
+	found, err := store.Sparse(ctx, filterOf(q), tokens.Query(q.Text), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +153,17 @@ func count(q Query, hits []memory.Hit, session map[int]host.SessionID) Figures {
 			f.SessionsAt5 = 1
 		}
 	}
+	f.Quality = embed.Quality(firstOf(hits), slices.Collect(maps.Keys(relevant)), embed.Depth)
 	return f
+}
+
+// firstOf gives the ids of the hits that count.
+func firstOf(hits []memory.Hit) []memory.ID {
+	ids := make([]memory.ID, 0, embed.Depth)
+	for _, hit := range hits[:min(embed.Depth, len(hits))] {
+		ids = append(ids, hit.ID)
+	}
+	return ids
 }
 
 func (f *Figures) add(g Figures) {
@@ -136,6 +171,13 @@ func (f *Figures) add(g Figures) {
 	f.At5 += g.At5
 	f.At10 += g.At10
 	f.SessionsAt5 += g.SessionsAt5
+	f.Quality += g.Quality
+}
+
+// mean gives the figures of one question, of sums.
+func (f *Figures) mean() Figures {
+	n := float64(f.Questions)
+	return Figures{Questions: f.Questions, At5: f.At5 / n, At10: f.At10 / n, SessionsAt5: f.SessionsAt5 / n, Quality: f.Quality / n}
 }
 
 // half tells which half the question at i is of.
@@ -157,8 +199,7 @@ func (f *Folder) half(i int) Half {
 func (f *Folder) recalled(sums map[string]*Figures) Recalled {
 	r := Recalled{Folder: f.Name, Sessions: len(f.dates) > 0, Halves: map[Half]Figures{}, Categories: map[string]Figures{}}
 	for group, sum := range sums {
-		n := float64(sum.Questions)
-		mean := Figures{Questions: sum.Questions, At5: sum.At5 / n, At10: sum.At10 / n, SessionsAt5: sum.SessionsAt5 / n}
+		mean := sum.mean()
 		var category string
 		if _, err := fmt.Sscanf(group, "category %s", &category); err == nil {
 			r.Categories[category] = mean
