@@ -101,9 +101,7 @@ func newKit(t *testing.T) kit {
 	}
 	folder := t.TempDir()
 	k.program = filepath.Join(folder, "replica")
-	if out, err := exec.Command("go", "build", "-o", k.program, "./testdata/replica").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	sandboxtest.BuildProgram(t, "host/eval/testdata/replica", k.program)
 	k.setup = replicaSetup{
 		Module: filepath.Join(folder, "skill.wasm"), Manifest: filepath.Join(folder, "skill.json"), Compiled: sandboxtest.CacheDir(t),
 		Runs: f.Name(), Base: "airline",

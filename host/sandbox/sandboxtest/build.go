@@ -123,9 +123,7 @@ func plainly(wasm []byte, what string) ([]byte, error) {
 		return nil, err
 	}
 	defer os.Remove(module)
-	build := exec.Command("go", "build", "-o", program, "./host/sandbox/sandboxtest/warm")
-	build.Env = goEnv()
-	if err := run(build, root); err != nil {
+	if err := buildProgram(root, "host/sandbox/sandboxtest/warm", program); err != nil {
 		return nil, err
 	}
 	var said bytes.Buffer
@@ -135,6 +133,32 @@ func plainly(wasm []byte, what string) ([]byte, error) {
 		return nil, err
 	}
 	return said.Bytes(), writeWhole(marker, said.Bytes())
+}
+
+// engineOfTests has the engine take a program for a test: it keeps machine code
+// by the version of itself that it finds in the program's build information,
+// and a test has none there. What a program compiles is of no use to a test
+// otherwise, nor the other way round.
+const engineOfTests = "-X github.com/tetratelabs/wazero/internal/version.version=dev"
+
+// BuildProgram compiles a command of this repository into a file, without the
+// race detector also where the test has it. The command is named by its folder
+// from the root. It shares compiled modules with the tests.
+func BuildProgram(t testing.TB, pkg, file string) {
+	t.Helper()
+	root, err := repository()
+	if err == nil {
+		err = buildProgram(root, pkg, file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func buildProgram(root, pkg, file string) error {
+	build := exec.Command("go", "build", "-ldflags", engineOfTests, "-o", file, "./"+pkg)
+	build.Env = goEnv()
+	return run(build, root)
 }
 
 // writeWhole writes a file that nobody sees half written.

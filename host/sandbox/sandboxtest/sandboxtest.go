@@ -75,10 +75,11 @@ func Load(t testing.TB, wasm []byte, limits abi.Limits) *sandbox.Module {
 // shared is what the tests of one process do once: there is nobody else who
 // could hold it for them.
 var shared = struct {
-	sandbox func() (*sandbox.Sandbox, error)
-	pinned  once[*sandbox.Module] // by digest
-	built   once[[]byte]          // by package
-	warmed  once[struct{}]        // by digest
+	sandbox   func() (*sandbox.Sandbox, error)
+	pinned    once[*sandbox.Module] // by digest
+	built     once[[]byte]          // by package
+	warmed    once[struct{}]        // by digest
+	described once[description]     // by digest
 }{
 	sandbox: sync.OnceValues(func() (*sandbox.Sandbox, error) {
 		dir, err := cacheDir()

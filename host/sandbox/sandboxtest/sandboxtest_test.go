@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,6 +51,38 @@ func TestWarmIsDoneOnceByManyAtOnce(t *testing.T) {
 	wg.Wait()
 	if markers, _ := filepath.Glob(filepath.Join(sandboxtest.CacheDir(t), "warm", "*-v*")); len(markers) != 1 {
 		t.Errorf("the markers are %v", markers)
+	}
+}
+
+// Compiling it once more would take ten times as long under the race detector.
+func TestATestTakesTheCodeThatWarmLeft(t *testing.T) {
+	t.Setenv("SLUICE_TEST_CACHE", t.TempDir())
+	wasm := []byte("\x00asm\x01\x00\x00\x00\x00\x02\x01x") // empty but for a section called x
+	sandboxtest.Warm(t, wasm)
+	code := filepath.Join(sandboxtest.CacheDir(t), host.Digest(wasm)+"-*", "*", "*")
+	left, err := filepath.Glob(code)
+	if err != nil || len(left) == 0 {
+		t.Fatalf("there is no machine code: %v %v", left, err)
+	}
+	if _, err := sandboxtest.New(t).Load(t.Context(), wasm, abi.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := filepath.Glob(code); !slices.Equal(after, left) {
+		t.Errorf("the test has made code of its own: %v were there, now %v", left, after)
+	}
+}
+
+func TestAManifestIsTheTestsOwn(t *testing.T) {
+	wasm := sandboxtest.Build(t, "host/dispatch/testdata/guest")
+	skill := sandboxtest.Describe(t, sandboxtest.Shared(t), wasm)
+	m := sandboxtest.Manifest(t, sandboxtest.Shared(t), wasm)
+	if !reflect.DeepEqual(m, skill.Manifest) || len(m.Tools) == 0 {
+		t.Fatalf("the manifest is %+v, the skill's %+v", m, skill.Manifest)
+	}
+	name := m.Tools[0].Name
+	m.Tools[0].Name = "another"
+	if skill.Manifest.Tools[0].Name != name {
+		t.Error("a change is seen by other tests")
 	}
 }
 
