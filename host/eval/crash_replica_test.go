@@ -101,14 +101,16 @@ func newKit(t *testing.T) kit {
 	}
 	folder := t.TempDir()
 	k.program = filepath.Join(folder, "replica")
-	sandboxtest.BuildProgram(t, "host/eval/testdata/replica", k.program)
+	if out, err := exec.Command("go", "build", sandboxtest.AsTestsDo, "-o", k.program, "./testdata/replica").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	k.setup = replicaSetup{
 		Module: filepath.Join(folder, "skill.wasm"), Manifest: filepath.Join(folder, "skill.json"), Compiled: sandboxtest.CacheDir(t),
 		Runs: f.Name(), Base: "airline",
 	}
 	wasm := sandboxtest.Build(t, "skills/airline")
 	write(t, k.setup.Module, wasm)
-	manifest, err := json.Marshal(sandboxtest.Describe(t, sandboxtest.Shared(t), wasm).Manifest)
+	manifest, err := json.Marshal(sandboxtest.Manifest(t, sandboxtest.Shared(t), wasm))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,8 @@ func Shared(t testing.TB) *sandbox.Sandbox {
 // test. Its code stays loaded as long as the process.
 func Load(t testing.TB, wasm []byte, limits abi.Limits) *sandbox.Module {
 	t.Helper()
-	Warm(t, wasm)
 	if err := shared.pinned.do(host.Digest(wasm), func() (*sandbox.Module, error) {
+		Warm(t, wasm)
 		return Shared(t).Load(context.Background(), wasm, abi.CeilingLimits())
 	}).err; err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,24 +50,6 @@ func TestWarmIsDoneOnceByManyAtOnce(t *testing.T) {
 	wg.Wait()
 	if markers, _ := filepath.Glob(filepath.Join(sandboxtest.CacheDir(t), "warm", "*-v*")); len(markers) != 1 {
 		t.Errorf("the markers are %v", markers)
-	}
-}
-
-// Compiling it once more would take ten times as long under the race detector.
-func TestATestTakesTheCodeThatWarmLeft(t *testing.T) {
-	t.Setenv("SLUICE_TEST_CACHE", t.TempDir())
-	wasm := []byte("\x00asm\x01\x00\x00\x00\x00\x02\x01x") // empty but for a section called x
-	sandboxtest.Warm(t, wasm)
-	code := filepath.Join(sandboxtest.CacheDir(t), host.Digest(wasm)+"-*", "*", "*")
-	left, err := filepath.Glob(code)
-	if err != nil || len(left) == 0 {
-		t.Fatalf("there is no machine code: %v %v", left, err)
-	}
-	if _, err := sandboxtest.New(t).Load(t.Context(), wasm, abi.Limits{}); err != nil {
-		t.Fatal(err)
-	}
-	if after, _ := filepath.Glob(code); !slices.Equal(after, left) {
-		t.Errorf("the test has made code of its own: %v were there, now %v", left, after)
 	}
 }
 
