@@ -120,13 +120,14 @@ func newSet(t *testing.T, edit func(*abi.Manifest)) *release.Set {
 	ctx := context.Background()
 	wasm := sandboxtest.Build(t, "host/dispatch/testdata/guest")
 	sandboxtest.Load(t, wasm, abi.Limits{})
-	m := sandboxtest.Describe(t, sandboxtest.Shared(t), wasm).Manifest
+	skill := sandboxtest.Describe(t, sandboxtest.Shared(t), wasm)
 	if edit != nil {
+		m := sandboxtest.Manifest(t, sandboxtest.Shared(t), wasm)
 		edit(&m)
-	}
-	skill, err := manifest.Compile(m)
-	if err != nil {
-		t.Fatal(err)
+		var err error
+		if skill, err = manifest.Compile(m); err != nil {
+			t.Fatal(err)
+		}
 	}
 	set := release.NewSet(sandboxtest.Shared(t), nil)
 	t.Cleanup(func() { set.Close(ctx) })

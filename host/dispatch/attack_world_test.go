@@ -91,7 +91,7 @@ func (w *attackWorld) catalog(t *testing.T, skill string, patches ...map[string]
 	}
 	sb := sandboxtest.Shared(t)
 	wasm := sandboxtest.Build(t, attackedSkills[skill][0])
-	m := sandboxtest.Describe(t, sb, wasm).Manifest
+	m := sandboxtest.Manifest(t, sb, wasm)
 	for _, p := range patches {
 		m = patchedManifest(t, m, p)
 	}

@@ -43,7 +43,7 @@ func TestAKilledGateAccountsForEveryCall(t *testing.T) {
 	}
 	kills := 24
 	if underRace {
-		kills = 5
+		kills = 3
 	}
 	sum := newTally()
 	newWorld(t, 7, sum).run(kills)
@@ -126,7 +126,7 @@ func newWorld(t *testing.T, seed uint64, sum *tally) *world {
 	server := httptest.NewServer(http.HandlerFunc(w.ledger))
 	t.Cleanup(server.Close)
 	wasm := sandboxtest.Build(t, "host/dispatch/testdata/ledger")
-	m, err := json.Marshal(sandboxtest.Describe(t, sandboxtest.Shared(t), wasm).Manifest)
+	m, err := json.Marshal(sandboxtest.Manifest(t, sandboxtest.Shared(t), wasm))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "ledger.wasm"), wasm, 0o600)
 	}

@@ -195,22 +195,6 @@ func TestObjectionsAtTheSameTimeCountOnce(t *testing.T) {
 	}
 }
 
-// TestAnObjectionIsFoundBehindManyRecords: a call that was delivered again and
-// again has more than fit on a page.
-func TestAnObjectionIsFoundBehindManyRecords(t *testing.T) {
-	g := newGate(t)
-	id := g.on(1, "order", `{"item":"pen","count":2}`)
-	long := json.RawMessage(`{"data":"` + strings.Repeat("x", 3<<20) + `"}`)
-	for range 8 {
-		must(t, g.store.Record(context.Background(), host.Record{Session: session, Call: id, Kind: host.RecordOutcome, Tool: "order", Detail: long}))
-	}
-	for i, want := range []bool{true, false} {
-		if kept, err := g.object(id, "no"); err != nil || kept != want {
-			t.Errorf("objection %d: %v, %v", i, kept, err)
-		}
-	}
-}
-
 func TestOnlyWhatWasDoneAndToldCanBeObjectedTo(t *testing.T) {
 	g := newGate(t)
 	done := g.on(1, "order", `{"item":"pen","count":2}`)

@@ -80,13 +80,16 @@ func (g *gate) load(edits ...func(*abi.Manifest)) {
 	g.t.Helper()
 	wasm := sandboxtest.Build(g.t, "host/dispatch/testdata/guest")
 	sandboxtest.Load(g.t, wasm, abi.Limits{}) // keeps the compiled code for the tests of this process
-	m := sandboxtest.Describe(g.t, sandboxtest.Shared(g.t), wasm).Manifest
-	for _, edit := range edits {
-		edit(&m)
-	}
-	skill, err := manifest.Compile(m)
-	if err != nil {
-		g.t.Fatal(err)
+	skill := sandboxtest.Describe(g.t, sandboxtest.Shared(g.t), wasm)
+	if len(edits) > 0 {
+		m := sandboxtest.Manifest(g.t, sandboxtest.Shared(g.t), wasm)
+		for _, edit := range edits {
+			edit(&m)
+		}
+		var err error
+		if skill, err = manifest.Compile(m); err != nil {
+			g.t.Fatal(err)
+		}
 	}
 	if _, err := g.set.Load(context.Background(), &registry.Release{Skill: skill, Module: wasm, SHA256: host.Digest(wasm)}); err != nil {
 		g.t.Fatal(err)

@@ -360,7 +360,7 @@ func TestAnotherModuleUnderTheSameVersionIsNotRun(t *testing.T) {
 	g := newGate(t)
 	o := g.do("order", `{"item":"pen","count":2}`)
 	wasm := sandboxtest.Build(t, "sdk/testdata/room/module")
-	m := sandboxtest.Describe(t, sandboxtest.Shared(t), wasm).Manifest
+	m := sandboxtest.Manifest(t, sandboxtest.Shared(t), wasm)
 	m.Name = "test.guest"
 	skill, err := manifest.Compile(m)
 	must(t, err)

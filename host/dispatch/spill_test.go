@@ -91,6 +91,9 @@ func TestDataThatTheModelDoesNotSeeWholeGoesToABlob(t *testing.T) {
 			{"longer than a row", much(rowBytes + 1), rowBytes + 1, true, true, 20_000},
 			{"the default limit", much(4<<20 - 100), 4<<20 - 100, true, true, 20_000},
 		} {
+			if underRace && tt.size > 1<<20 {
+				continue
+			}
 			t.Run(tool+" "+tt.name, func(t *testing.T) {
 				g, blobs := newFloodGate(t)
 				o := g.do(tool, tt.args)
@@ -355,58 +358,6 @@ func TestWithoutBlobsTheRowsHoldAllUpToTheirBound(t *testing.T) {
 	c.ID += "b"
 	if again := g.d.Do(context.Background(), g.catalog, c); !again.Replayed || len(again.Data) < 200_000 {
 		t.Errorf("again it has %d bytes", len(again.Data))
-	}
-}
-
-// 64 MiB is the ceiling of an output, envelope and all.
-func TestTheLargestOutputIsSpilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs half a gigabyte")
-	}
-	g, _ := newFloodGate(t)
-	const n = 64<<20 - 100
-	began := time.Now()
-	args := fmt.Sprintf(`{"bytes":%d,"kind":"text"}`, n)
-	o := g.do("fill", args)
-	if !o.OK() || o.Blob == nil || o.Blob.Size != n {
-		t.Fatalf("it ends with %v and blob %v", o.Problem, o.Blob)
-	}
-	t.Logf("%d bytes took %s, %s of it in the sandbox, %d of fuel, %v of memory", n, time.Since(began), o.Usage.Elapsed, o.Usage.Fuel, o.Usage.PeakMemory)
-	r, err := g.d.Blobs.Open(context.Background(), session, o.Blob.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if all, err := io.ReadAll(r); err != nil || !bytes.Equal(all, o.Data) || len(all) != n {
-		t.Errorf("the blob has %d bytes: %v", len(all), err)
-	}
-	if _, size := g.rowOf(o.Call); size > 20_000 {
-		t.Errorf("its row has %d bytes", size)
-	}
-}
-
-// Rows hold what is escaped, which takes more room than what the guest gave.
-func TestWhatRowsCannotHoldIsRefusedWithoutBlobs(t *testing.T) {
-	for _, tt := range []struct {
-		name, data string
-		code       abi.Code
-	}{
-		{"plain and at the ceiling", strings.Repeat("x", 64<<20), 0},
-		{"escaped and short enough", strings.Repeat("<", 10<<20), 0},
-		{"escaped and too long", strings.Repeat("<", 11<<20), abi.OutputLimit},
-	} {
-		f := &flight{Dispatcher: New(Config{})}
-		f.reply.Data = json.RawMessage(`"` + tt.data + `"`)
-		problem := f.spill(context.Background())
-		switch {
-		case tt.code == 0 && problem != nil:
-			t.Errorf("%s: %v", tt.name, problem)
-		case tt.code != 0:
-			wantCode(t, problem, tt.code)
-		}
-		if stored, err := json.Marshal(f.row()); err != nil || tt.code == 0 && len(stored) > state.MaxDocumentBytes {
-			t.Errorf("%s: its row has %d bytes, %v", tt.name, len(stored), err)
-		}
 	}
 }
 

@@ -67,7 +67,7 @@ func (s *study) loadScribe(edit func(*abi.Tool)) {
 	s.t.Helper()
 	wasm := sandboxtest.Build(s.t, "host/dispatch/testdata/scribe")
 	sandboxtest.Load(s.t, wasm, abi.Limits{})
-	m := sandboxtest.Describe(s.t, sandboxtest.Shared(s.t), wasm).Manifest
+	m := sandboxtest.Manifest(s.t, sandboxtest.Shared(s.t), wasm)
 	for i := range m.Tools {
 		if m.Tools[i].Name == "write" {
 			edit(&m.Tools[i])

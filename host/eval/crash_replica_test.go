@@ -101,7 +101,7 @@ func newKit(t *testing.T) kit {
 	}
 	folder := t.TempDir()
 	k.program = filepath.Join(folder, "replica")
-	if out, err := exec.Command("go", "build", "-o", k.program, "./testdata/replica").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", sandboxtest.AsTestsDo, "-o", k.program, "./testdata/replica").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	k.setup = replicaSetup{
@@ -110,7 +110,7 @@ func newKit(t *testing.T) kit {
 	}
 	wasm := sandboxtest.Build(t, "skills/airline")
 	write(t, k.setup.Module, wasm)
-	manifest, err := json.Marshal(sandboxtest.Describe(t, sandboxtest.Shared(t), wasm).Manifest)
+	manifest, err := json.Marshal(sandboxtest.Manifest(t, sandboxtest.Shared(t), wasm))
 	if err != nil {
 		t.Fatal(err)
 	}

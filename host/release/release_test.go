@@ -32,7 +32,7 @@ func newFixture(t *testing.T) fixture {
 	wasm := sandboxtest.Build(t, "host/dispatch/testdata/guest")
 	sandboxtest.Load(t, wasm, abi.Limits{}) // keeps the compiled code for the tests of this process
 	sb := sandboxtest.Shared(t)
-	return fixture{sb, wasm, sandboxtest.Describe(t, sb, wasm).Manifest}
+	return fixture{sb, wasm, sandboxtest.Manifest(t, sb, wasm)}
 }
 
 // release gives the fixture's skill as a fetched release, changed by edit.
@@ -68,9 +68,18 @@ func TestAPolicyModuleHasItsExportAndIsNoSkill(t *testing.T) {
 	_, err = s.prepare(t.Context(), f.release(t, judges)) // whose module imports what no rule may have
 	wantCode(t, err, abi.NotGranted)
 	r := f.release(t, judges)
-	r.Module = bytes.ReplaceAll(r.Module, []byte(abi.ExportHook), []byte("another_one"))
+	r.Module = renamed(t, r.Module, abi.ExportHook, "another_one")
 	_, err = s.prepare(t.Context(), r)
 	wantCode(t, err, abi.MissingExport)
+}
+
+// renamed gives a module another name for an export, of the same length, and
+// has it compiled as the other modules of tests are: not here.
+func renamed(t *testing.T, wasm []byte, export, name string) []byte {
+	t.Helper()
+	wasm = bytes.ReplaceAll(wasm, []byte(export), []byte(name))
+	sandboxtest.Warm(t, wasm)
+	return wasm
 }
 
 // plain declares no reducer.
@@ -92,7 +101,7 @@ func TestLoadRefusesWhatDoesNotKeepTheContract(t *testing.T) {
 	}{
 		{"a reducer without its export", func() *registry.Release {
 			r := f.release(t, nil)
-			r.Module = bytes.ReplaceAll(r.Module, []byte(abi.ExportReduce), []byte("another_thing"))
+			r.Module = renamed(t, r.Module, abi.ExportReduce, "another_thing")
 			return r
 		}, abi.MissingExport},
 		{"no exports", func() *registry.Release {

@@ -71,7 +71,7 @@ func (c *court) publish(pkg string, edit func(*abi.Manifest)) {
 	c.t.Helper()
 	wasm := sandboxtest.Build(c.t, pkg)
 	sandboxtest.Load(c.t, wasm, abi.Limits{}) // keeps the compiled code for the tests of this process
-	m := sandboxtest.Describe(c.t, sandboxtest.Shared(c.t), wasm).Manifest
+	m := sandboxtest.Manifest(c.t, sandboxtest.Shared(c.t), wasm)
 	m.Module = "skill.wasm"
 	if edit != nil {
 		edit(&m)

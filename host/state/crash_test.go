@@ -59,8 +59,9 @@ func runCrash(t *testing.T, program, store, name string, calls, killAfter int) (
 }
 
 func TestAKilledProcessLeavesEveryCallWhollyThereOrNotAtAll(t *testing.T) {
+	program := buildCrash(t)
 	onBoth(t, func(t *testing.T, d database) {
-		program, path := buildCrash(t), d.fresh(t)
+		path := d.fresh(t)
 		rng := rand.New(rand.NewPCG(7, 7))
 		confirmed := map[string]bool{}
 		for round := range 12 {
@@ -79,8 +80,9 @@ func TestAKilledProcessLeavesEveryCallWhollyThereOrNotAtAll(t *testing.T) {
 }
 
 func TestTwoProcessesOnOneFileLoseNothing(t *testing.T) {
+	program := buildCrash(t)
 	onBoth(t, func(t *testing.T, d database) {
-		program, path := buildCrash(t), d.fresh(t)
+		path := d.fresh(t)
 		confirmed := map[string]bool{}
 		var mu sync.Mutex
 		var wg sync.WaitGroup

@@ -146,6 +146,7 @@ func TestAClosedStoreScrubsNothing(t *testing.T) {
 // TestEachLaneGoesOnAfterTheServerGaveItsConnectionUp has the server end the
 // connections that say nothing for a second.
 func TestEachLaneGoesOnAfterTheServerGaveItsConnectionUp(t *testing.T) {
+	t.Parallel()
 	s := mariadbDatabase().open(t)
 	writes := 4 * mysqlLanes // so that each lane has some
 	for range writes {

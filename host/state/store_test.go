@@ -32,8 +32,11 @@ func sqliteDatabase() database {
 
 func mariadbDatabase() database { return database{"mariadb", mariadb.Database} }
 
-// onBoth runs a test on every database that the store is for.
+// onBoth runs a test on every database that the store is for. What it waits for
+// is mostly the disk, so that it goes side by side with others; those that stop
+// the server or change what holds for all of it are not among them.
 func onBoth(t *testing.T, test func(t *testing.T, d database)) {
+	t.Parallel()
 	for _, d := range []database{sqliteDatabase(), mariadbDatabase()} {
 		t.Run(d.name, func(t *testing.T) { test(t, d) })
 	}

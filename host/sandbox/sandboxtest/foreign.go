@@ -58,11 +58,10 @@ type compile func(dir, out, cache string) error
 
 func foreign(t testing.TB, dir string, compile compile) []byte {
 	t.Helper()
-	built := shared.built.do(dir, func() ([]byte, error) { return buildForeign(dir, compile) })
+	built := shared.built.do(dir, func() ([]byte, error) { return warmed(buildForeign(dir, compile)) })
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
-	Warm(t, built.value)
 	return built.value
 }
 

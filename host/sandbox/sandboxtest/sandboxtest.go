@@ -54,8 +54,8 @@ func Shared(t testing.TB) *sandbox.Sandbox {
 // test. Its code stays loaded as long as the process.
 func Load(t testing.TB, wasm []byte, limits abi.Limits) *sandbox.Module {
 	t.Helper()
-	Warm(t, wasm)
 	if err := shared.pinned.do(host.Digest(wasm), func() (*sandbox.Module, error) {
+		Warm(t, wasm)
 		return Shared(t).Load(context.Background(), wasm, abi.CeilingLimits())
 	}).err; err != nil {
 		t.Fatal(err)
@@ -75,10 +75,11 @@ func Load(t testing.TB, wasm []byte, limits abi.Limits) *sandbox.Module {
 // shared is what the tests of one process do once: there is nobody else who
 // could hold it for them.
 var shared = struct {
-	sandbox func() (*sandbox.Sandbox, error)
-	pinned  once[*sandbox.Module] // by digest
-	built   once[[]byte]          // by package
-	warmed  once[struct{}]        // by digest
+	sandbox   func() (*sandbox.Sandbox, error)
+	pinned    once[*sandbox.Module] // by digest
+	built     once[[]byte]          // by package
+	warmed    once[struct{}]        // by digest
+	described once[description]     // by digest
 }{
 	sandbox: sync.OnceValues(func() (*sandbox.Sandbox, error) {
 		dir, err := cacheDir()
