@@ -43,15 +43,18 @@ RACE := -race $(foreach p,$(UNWATCHED),-gcflags=$(p)=-race=false)
 # must not leave them out of all.
 # Guests are compiled by a plain binary into .cache/test first, since the race
 # detector makes that ten times slower. What go vet has seen, go test does not
-# vet again.
-TEST := $(GO) test -vet=off -timeout 14m
+# vet again. No result is taken from an earlier run: the go command does not see
+# that ../shared, a compiler, a database or a skill's source is another one now.
+# One package more than there are processors runs at once, since tests wait for
+# disks, databases and compilers.
+TEST := $(GO) test -vet=off -timeout 14m -count=1 -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test: deps-guests deps-mariadb
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk ./skills/...
 	$(TEST) $(RACE) $$(.ci/concurrent | grep -v -e /cmd/ -e /precheck)
 	$(TEST) ./cmd/... ./precheck/... $$(.ci/concurrent -v)
 	$(TEST) -run "$(SLOW)|$$(.ci/unraced)" -skip 'KilledProcess|KilledReplicasDo|ServerThatIsKilled' $$(.ci/unraced -l)
-	$(GO) test -timeout 14m -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
+	$(GO) test -timeout 14m -count=1 -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
 # What is thinner with the race detector; and not what only has a name like it.
 SLOW := Crash|Killed|EveryHistory|NoAttack|Script|TenMegabytes|SpilledData|LargestBlob|ReplaysToTheByte|Parsers|RefusalsAreSeen
