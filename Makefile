@@ -36,25 +36,27 @@ RACE := -race $(foreach p,$(UNWATCHED),-gcflags=$(p)=-race=false)
 
 # Everything that a change must keep: with the race detector, the packages in
 # which it has something to find (.ci/concurrent says which); then, without it,
-# the other ones, the commands, whose doors and halls were tested with it,
-# precheck, and what it would make too slow: files of tests that say `!race`, in
-# packages that are run whole again, or by name (the WebAssembly specification's
-# suite, other databases' parsers, a crash after each step, all attacks). What
-# leaves packages or names out of a line here must not leave them out of all.
+# the other ones, the commands, whose doors and halls were tested with it, and
+# precheck; then what the detector would make too slow: the tests of files that
+# say `!race` (.ci/unraced finds them), and by name what it makes thinner (a crash
+# after each step, all attacks). What leaves packages or names out of a line here
+# must not leave them out of all.
 # Guests are compiled by a plain binary into .cache/test first, since the race
 # detector makes that ten times slower. What go vet has seen, go test does not
-# vet again.
-TEST := $(GO) test -vet=off -timeout 14m
+# vet again. No result is taken from an earlier run: the go command does not see
+# that ../shared, a compiler, a database or a skill's source is another one now.
+# One package more than there are processors runs at once, since tests wait for
+# disks, databases and compilers.
+TEST := $(GO) test -vet=off -timeout 14m -count=1 -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test: deps-guests deps-mariadb
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk ./skills/...
 	$(TEST) $(RACE) $$(.ci/concurrent | grep -v -e /cmd/ -e /precheck)
-	$(TEST) $$(.ci/concurrent -v) ./cmd/... ./precheck/... ./host ./host/sandbox ./host/rewrite ./host/window ./sdk
-	$(TEST) -run '$(SLOW)' -skip 'KilledProcess|KilledReplicasDo|ServerThatIsKilled' ./host/agent ./host/dispatch ./host/eval ./host/state
-	$(GO) test -timeout 14m -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
+	$(TEST) ./cmd/... ./precheck/... $$(.ci/concurrent -v)
+	$(TEST) -run "$(SLOW)|$$(.ci/unraced)" -skip 'KilledProcess|KilledReplicasDo|ServerThatIsKilled' $$(.ci/unraced -l)
+	$(GO) test -timeout 14m -count=1 -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
-# What is thinner with the race detector, or not there; and not what only has a
-# name like it.
+# What is thinner with the race detector; and not what only has a name like it.
 SLOW := Crash|Killed|EveryHistory|EqualInput|NoAttack|Script|TenMegabytes|SpilledData|NotSeeWhole|LargestBlob|LargestOutput|RowsCannotHold|BehindManyRecords|ReplaysToTheByte|Parsers|RefusalsAreSeen
 
 # Tests of guests' memory as systems without Linux's means have it: a copy of

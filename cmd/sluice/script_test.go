@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 		sandboxtest.Warm(t, sandboxtest.Build(t, skill))
 	}
 	bin := plainCommand(t)
+	built := builtSkills(t, filepath.Join(bin, "sluice"), filepath.Join(root, "skills", "shop"), "pricing", "stage")
 	packages := sandboxtest.Packages(t, "skills/polyglot/assemblyscript")
 	shared := filepath.Join(root, "..", "shared")
 	testscript.Run(t, testscript.Params{
@@ -51,6 +52,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("ROOT", root)
+			e.Setenv("BUILT", built)
 			e.Setenv("SHARED", shared)
 			e.Setenv("SLUICE_HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SLUICE_COMPILED", sandboxtest.CacheDir(t))
@@ -79,17 +81,33 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// plainCommand builds the commands as users do and gives their folder. With the
-// race detector in it the scripts, which compile modules, would take minutes.
+// plainCommand builds the commands as users do and gives their folder; they find
+// the machine code that was made for tests. With the race detector in it the
+// scripts, which compile modules, would take minutes.
 func plainCommand(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", bin, ".", "../precheck")
+	build := exec.Command("go", "build", sandboxtest.AsTestsDo, "-o", bin, ".", "../precheck")
 	build.Env = append(os.Environ(), "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return bin
+}
+
+// builtSkills builds skills of a folder with the command, for the scripts that want
+// one and show something else, and gives where their own folders lie.
+func builtSkills(t *testing.T, sluice, folder string, skills ...string) string {
+	t.Helper()
+	built := t.TempDir()
+	for _, skill := range skills {
+		build := exec.Command(sluice, "skill", "build", filepath.Join(folder, skill), "--out", filepath.Join(built, skill))
+		build.Env = append(os.Environ(), "GOFLAGS=", "SLUICE_HOME="+t.TempDir(), "SLUICE_COMPILED="+sandboxtest.CacheDir(t))
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return built
 }
 
 // exits N COMMAND... runs a command and demands its exit code.

@@ -91,11 +91,7 @@ func brIf(depth uint32) []byte  { return append([]byte{0x0d}, uleb(depth)...) }
 
 // A spy plants its secret and ends in every way, over and over, in two releases
 // of two tenants at once; whoever looks in between finds nothing.
-func TestNothingOfACallIsFoundByTheNext(t *testing.T) {
-	calls := 10_000
-	if testing.Short() {
-		calls = 1_000
-	}
+func nothingOfACallIsFoundByTheNext(t *testing.T, calls int) {
 	s := newSandbox(t, sandbox.Config{})
 	var modules []*sandbox.Module
 	for _, pages := range []int{1, 3} {

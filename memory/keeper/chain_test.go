@@ -35,22 +35,6 @@ func chain(t testing.TB, k *Keeper, n int) (ids []memory.ID) {
 	return ids
 }
 
-func TestALongChainIsForgottenByItsLastAndInSmallSteps(t *testing.T) {
-	k := sqliteRig(t).open(func(c *Config) { c.Store = nil })
-	ids := chain(t, k, 4200)
-	f, err := k.Forget(t.Context(), ann, Wish{IDs: ids[len(ids)-1:]})
-	must(t, err)
-	n := 0
-	for _, r := range f.Receipts {
-		if n += len(r.IDs); len(r.IDs) > forgetBatch {
-			t.Errorf("%d memories were removed in one transaction", len(r.IDs))
-		}
-	}
-	if page, err := k.List(t.Context(), ann, Page{}); n != len(ids) || err != nil || len(page) != 0 {
-		t.Errorf("%d of %d were forgotten; %d are left, %v", n, len(ids), len(page), err)
-	}
-}
-
 // What is left of a forgetting that was broken off is found by a repetition.
 func TestABrokenOffForgettingIsRepeated(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {

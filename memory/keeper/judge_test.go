@@ -277,24 +277,6 @@ func TestATraceIsWrittenAtThreeMoments(t *testing.T) {
 	})
 }
 
-// What a tool returned does not push out what the user said.
-func TestWordsAreComparedHoweverManyFactsThereAre(t *testing.T) {
-	k := sqliteRig(t).open(func(c *Config) { c.Store = nil })
-	contradict(t, k, ann)
-	for round := range maxClaims/MaxRemember + 1 {
-		var facts []memory.Node
-		for i := range MaxRemember {
-			facts = append(facts, priced(fmt.Sprint("sku", i), float64(round), k.now()))
-		}
-		k.testOnlyRemember(t, ann, facts...)
-	}
-	observe(t, k, ann, 9, 30)
-	gaps, err := k.Gaps(t.Context(), ann)
-	if must(t, err); len(gaps) != 4 {
-		t.Errorf("%d gaps; want 4", len(gaps))
-	}
-}
-
 // What was forgotten while it was compared leaves no gap, and what leads to nothing
 // keeps no writer waiting.
 func TestAReconciliationComparesOutsideOfATransaction(t *testing.T) {

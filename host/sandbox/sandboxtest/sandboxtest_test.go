@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/sandbox"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
+	"github.com/tetratelabs/wazero"
 )
 
 const quote = "host/sandbox/testdata/quote"
@@ -37,6 +39,36 @@ func TestWarmLeavesCompiledCode(t *testing.T) {
 	markers, err := filepath.Glob(filepath.Join(sandboxtest.CacheDir(t), "warm", "slots-"+host.Digest(wasm)+"-v*"))
 	if err != nil || len(markers) != 1 {
 		t.Errorf("the markers of the module are %v %v", markers, err)
+	}
+}
+
+// Else every test would compile all it loads, ten times as slowly as Warm did.
+func TestATestFindsWhatWarmLeft(t *testing.T) {
+	t.Setenv("SLUICE_TEST_CACHE", t.TempDir())
+	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b") // one function
+	peerDir := sandboxtest.PeerDir(t, wasm)
+	code := func() []string {
+		files, err := filepath.Glob(filepath.Join(sandboxtest.CacheDir(t), "*", "wazero-*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	sandboxtest.Warm(t, wasm)
+	warm := code()
+	if _, err := sandboxtest.New(t).Load(t.Context(), wasm, abi.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	cache, err := wazero.NewCompilationCacheWithDir(peerDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfig().WithCompilationCache(cache))
+	if _, err := peer.CompileModule(t.Context(), wasm); err != nil {
+		t.Fatal(err)
+	}
+	if found := code(); len(warm) == 0 || !slices.Equal(found, warm) {
+		t.Errorf("Warm left\n%q\nand after loading there is\n%q", warm, found)
 	}
 }
 

@@ -37,9 +37,9 @@ func run(ctx context.Context, args []string) error {
 		case "peer":
 			err = errors.Join(compile(ctx, args[1], wasm, true), compile(ctx, args[1], wasm, false))
 		case "describe":
-			err = load(ctx, args[1], wasm, describe)
+			err = describe(ctx, wasm)
 		default:
-			err = load(ctx, args[1], wasm, func(context.Context, *sandbox.Module) error { return nil })
+			err = load(ctx, args[1], wasm)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
@@ -48,25 +48,40 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// load has a sandbox load a module, and do something with it.
-func load(ctx context.Context, dir string, wasm []byte, then func(context.Context, *sandbox.Module) error) error {
+// load has a sandbox load a module, which leaves its machine code in the folder.
+func load(ctx context.Context, dir string, wasm []byte) error {
 	s, err := sandbox.New(sandbox.Config{CacheDir: dir, ModuleBytes: abi.ModuleBytesCeiling})
 	if err != nil {
 		return err
 	}
 	module, err := s.Load(ctx, wasm, abi.CeilingLimits())
 	if err != nil {
-		return err
+		return errors.Join(err, s.Close(ctx))
 	}
-	return errors.Join(then(ctx, module), module.Close(ctx), s.Close(ctx))
+	return errors.Join(module.Close(ctx), s.Close(ctx))
 }
 
-func describe(ctx context.Context, module *sandbox.Module) error {
+// describe asks a module what it is, in an interpreter: who asks one thing needs no
+// machine code.
+func describe(ctx context.Context, wasm []byte) (err error) {
+	settings, err := sandbox.New(sandbox.Config{ModuleBytes: abi.ModuleBytesCeiling})
+	if err != nil {
+		return err
+	}
+	s, err := settings.Interpreter()
+	if err != nil {
+		return errors.Join(err, settings.Close(ctx))
+	}
+	defer func() { err = errors.Join(err, s.Close(ctx), settings.Close(ctx)) }()
+	module, err := s.Load(ctx, wasm, abi.CeilingLimits())
+	if err != nil {
+		return err
+	}
 	told := module.Call(ctx, sandbox.Request{Export: abi.ExportDescribe})
 	if told.Problem != nil {
 		return told.Problem
 	}
-	_, err := os.Stdout.Write(told.Output)
+	_, err = os.Stdout.Write(told.Output)
 	return err
 }
 
