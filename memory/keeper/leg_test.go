@@ -378,3 +378,21 @@ func TestWhoWaitsForVectorsIsToldThatTheModelIsDown(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+func FuzzAVerdictIsReadOnlyWhereItIsOne(f *testing.F) {
+	for _, detail := range []string{
+		`{"model":"m","terms":"terms 1","ranking":"measured","meaning":0.35,"data":"d","figures":{"on":true},"at":"2026-03-01T08:00:00Z"}`,
+		`{"model":"m","ranking":"measured","meaning":1e999,"data":"d"}`, `{"figures":{"on":true}}`, `[]`, `null`, `{`, ``,
+	} {
+		f.Add([]byte(detail))
+	}
+	f.Fuzz(func(t *testing.T, detail []byte) {
+		v, err := verdictFrom(detail)
+		if err != nil && v != (Verdict{}) {
+			t.Errorf("of what cannot be read there is %+v", v)
+		}
+		if err == nil && !(v.Meaning > 0 && v.Meaning <= maxMeaning && v.Model != "" && v.Data != "") {
+			t.Errorf("%+v is a verdict", v)
+		}
+	})
+}
