@@ -221,6 +221,7 @@ func TestTheStartSaysOnceWhyWordsAloneAnswer(t *testing.T) {
 	}{
 		"a model that was not judged": {func(c *Config) { c.Embedder = &fakeEmbedder{} }, "sluice memory judge DIR"},
 		"specified without a model":   {func(c *Config) { c.Ranking = memory.Specified() }, "there is no embedder: words alone answer"},
+		"specified without an index":  {func(c *Config) { c.Ranking, c.Store = memory.Specified(), nil }, ""},
 		"measured without a model":    {func(c *Config) {}, ""},
 		"asked for":                   {func(c *Config) { c.Embedder, c.Unjudged = &fakeEmbedder{}, true }, ""},
 	} {
