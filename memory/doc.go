@@ -10,7 +10,8 @@
 //   - memory/embed has the models that give vectors, each an [Embedder].
 //   - memory/documents cuts texts into memories that lead back to where they are from.
 //   - memory/keeper keeps the truth in the host's database, and the index after it.
-//   - memory/measure has the benchmark of recall, and the figures that it must reach.
+//   - memory/measure has the benchmark of recall, with the figures that it must reach, and
+//     judges models by labelled data.
 //   - memory/memorytest is the contract that every Store is held to.
 //
 // The rules here are functions of values, with the time as an argument: the same
@@ -29,8 +30,9 @@
 //     becomes a [Node], of layer L1, L2 or L3, with where it comes from.
 //  2. The keeper writes it to the database, with a line in the outbox. Each replica's
 //     index follows the outbox.
-//  3. A question is cut into terms, and perhaps into a vector. The Store gives
-//     candidates of both legs, [Rank] makes one list of them, and each hit says why.
+//  3. A question is cut into terms and, by a model that was judged to help, made a
+//     vector. The Store gives candidates of both legs, [Rank] makes one list of them, and
+//     each hit says why.
 //  4. What contradicts the user's own words never replaces them: [Reconcile] notes
 //     a [Gap]. The third open one makes one [Question]. It is asked at the next decision
 //     point that fits, once, and the user's answer updates, keeps or retires the words.

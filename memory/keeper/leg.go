@@ -86,7 +86,7 @@ func (l Leg) same(other Leg) bool {
 func (k *Keeper) tell(leg Leg, err error) {
 	switch {
 	case leg.Why == NoModel:
-		if k.ranking.Rescore {
+		if k.ranking.Rescore && k.store != nil { // else nobody recalls
 			k.log.Warn("memories: the specification's ranking takes the nearest by meaning, and there is no embedder: words alone answer; name one, and have it judged")
 		}
 	case leg.Why == NotJudged:

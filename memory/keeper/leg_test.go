@@ -221,6 +221,7 @@ func TestTheStartSaysOnceWhyWordsAloneAnswer(t *testing.T) {
 	}{
 		"a model that was not judged": {func(c *Config) { c.Embedder = &fakeEmbedder{} }, "sluice memory judge DIR"},
 		"specified without a model":   {func(c *Config) { c.Ranking = memory.Specified() }, "there is no embedder: words alone answer"},
+		"specified without an index":  {func(c *Config) { c.Ranking, c.Store = memory.Specified(), nil }, ""},
 		"measured without a model":    {func(c *Config) {}, ""},
 		"asked for":                   {func(c *Config) { c.Embedder, c.Unjudged = &fakeEmbedder{}, true }, ""},
 	} {
@@ -377,4 +378,22 @@ func TestWhoWaitsForVectorsIsToldThatTheModelIsDown(t *testing.T) {
 	if s.Waiting != 1 || !s.Leg.On || s.Leg.Why != Unjudged {
 		t.Errorf("%+v", s)
 	}
+}
+
+func FuzzAVerdictIsReadOnlyWhereItIsOne(f *testing.F) {
+	for _, detail := range []string{
+		`{"model":"m","terms":"terms 1","ranking":"measured","meaning":0.35,"data":"d","figures":{"on":true},"at":"2026-03-01T08:00:00Z"}`,
+		`{"model":"m","ranking":"measured","meaning":1e999,"data":"d"}`, `{"figures":{"on":true}}`, `[]`, `null`, `{`, ``,
+	} {
+		f.Add([]byte(detail))
+	}
+	f.Fuzz(func(t *testing.T, detail []byte) {
+		v, err := verdictFrom(detail)
+		if err != nil && v != (Verdict{}) {
+			t.Errorf("of what cannot be read there is %+v", v)
+		}
+		if err == nil && !(v.Meaning > 0 && v.Meaning <= maxMeaning && v.Model != "" && v.Data != "") {
+			t.Errorf("%+v is a verdict", v)
+		}
+	})
 }
