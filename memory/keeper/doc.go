@@ -22,7 +22,8 @@
 //  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
 //     leaves an event of its life. Tidy archives what is worth little. Restore takes
 //     it all back, until Purge removes what was archived long ago, and
-//     PurgeSuperseded the facts and habits that newer ones took the place of.
+//     PurgeSuperseded the facts and habits that newer ones took the place of. What a
+//     purged one had superseded is superseded by what superseded that.
 //  5. Forget removes it, with what was made of it, from every table, index and file.
 //     A receipt stays, which has no text.
 //
