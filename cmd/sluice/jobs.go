@@ -76,8 +76,8 @@ func idleJobs(a *agent.Agent, idle time.Duration, log *slog.Logger) []jobs.Job {
 	}}}
 }
 
-// The idle time of sessions, as the command line gives it. The default is a coffee
-// break longer than most pauses in a conversation; the bound is that of a store's job.
+// The idle time of sessions, as the command line gives it. The default is longer than
+// most pauses in a conversation; the bounds are those of how often a job runs.
 const (
 	defaultIdle = "30m"
 	minIdle     = jobs.MinEvery

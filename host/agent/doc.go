@@ -65,6 +65,16 @@
 //     redelivery gives the stored end. It serves the user's input that the
 //     question was asked for: a write that was done for that is not new here.
 //
+// # Life of an idle session's end (idle.go)
+//
+//  1. The store lists sessions whose lease was given back longest ago.
+//  2. One that has ended already is taken off the list until it is used. One that a
+//     turn has, that was used meanwhile, or that waits for a person's answer comes
+//     back after as long again.
+//  3. Under its lease it is looked at once more. Its end is saved with the lease's
+//     release, and then it is on record, and the hooks are told.
+//  4. Its next input begins it again, with all that it had.
+//
 // What is stored under which keys, and how older versions of it are read, is in
 // keys.go. Sessions, Show and Messages look at it without a lease.
 //

@@ -25,7 +25,7 @@ const (
 // again for the rest. A session that fails keeps no other one from its end.
 func (a *Agent) EndIdle(ctx context.Context, idle time.Duration) (ended int, err error) {
 	var errs []error
-	for looked := 0; looked < maxIdle && len(errs) < maxFails; {
+	for range maxIdle / idlePage {
 		page, before, err := a.Store.Rests(ctx, idle, idlePage)
 		if err != nil {
 			return ended, errors.Join(append(errs, err)...)
@@ -38,8 +38,11 @@ func (a *Agent) EndIdle(ctx context.Context, idle time.Duration) (ended int, err
 			if err != nil {
 				errs = append(errs, fmt.Errorf("session %s: %w", rest.Ref, err))
 			}
+			if len(errs) == maxFails || ctx.Err() != nil {
+				return ended, errors.Join(append(errs, ctx.Err())...)
+			}
 		}
-		if looked += len(page); len(page) < idlePage {
+		if len(page) < idlePage {
 			break
 		}
 	}

@@ -225,8 +225,18 @@ func TestManyIdleSessionsEndPageByPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.pass(2 * idleAfter)
+	var told int
+	stopping, stop := context.WithCancel(t.Context())
+	h.hook(host.Hook{Name: "stops", Observer: true, OnSessionEnd: func(context.Context, host.SessionRef) error {
+		told++
+		stop() // the host, in the middle of the run
+		return nil
+	}})
+	if n, err := h.agent.EndIdle(stopping, idleAfter); n != 1 || told != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d ended, %d were told of, when the host stopped: %v", n, told, err)
+	}
 	n, err := h.agent.EndIdle(t.Context(), idleAfter)
-	if n != many-1 || err == nil || !strings.Contains(err.Error(), "s007") {
+	if n != many-2 || err == nil || !strings.Contains(err.Error(), "s007") {
 		t.Errorf("%d of %d ended, %v", n, many, err)
 	}
 	if n, err := h.agent.EndIdle(t.Context(), idleAfter); n != 0 || err != nil {

@@ -23,7 +23,8 @@
 //     leaves an event of its life. Of a piece of a document, what it is searched by
 //     follows the headings above it. Tidy archives what is worth little. Restore takes
 //     it all back, until Purge removes what was archived long ago, and
-//     PurgeSuperseded the facts and habits that newer ones took the place of.
+//     PurgeSuperseded the facts and habits that newer ones took the place of. What a
+//     purged one had superseded is superseded by what superseded that.
 //  5. Forget removes it, with what was made of it, from every table, index and file.
 //     A receipt stays, which has no text.
 //
