@@ -68,7 +68,7 @@ func (k *Keeper) migrateOn(ctx context.Context, schema, rows host.Statements, st
 			if strings.TrimSpace(statement) == "" {
 				continue
 			}
-			if _, err := schema.ExecContext(ctx, statement); err != nil {
+			if _, err := schema.ExecContext(ctx, statement); err != nil && !isMade(err) {
 				return fmt.Errorf("schema version %d of the memories: %w", have+i+1, err)
 			}
 		}
@@ -83,6 +83,10 @@ func (k *Keeper) migrateOn(ctx context.Context, schema, rows host.Statements, st
 	}
 	return err
 }
+
+// isMade reports whether an index is there already: schemas of the MySQL family commit by
+// themselves, and another process may have been first.
+func isMade(err error) bool { return strings.Contains(err.Error(), "Duplicate key name") }
 
 // migrations gives the files in order; their names begin with the version that
 // they lead to.
