@@ -144,3 +144,17 @@ func TestTopicsAreReadFromWords(t *testing.T) {
 		t.Errorf("the topics are %v", got)
 	}
 }
+
+// Whatever is said, it chooses one of three or nothing, and never by a question.
+func FuzzReadChoice(f *testing.F) {
+	for _, words := range []string{"以第二条为准", "都保留，大促按第二条", "go with 80", "不要第一条", "价格绝对不能低于80元。"} {
+		f.Add(words)
+	}
+	first, second := floors()
+	f.Fuzz(func(t *testing.T, words string) {
+		a, ok := ReadChoice(Message{Text: words}, first, second)
+		if chosen := a.Resolution == First || a.Resolution == Second || a.Resolution == Both; chosen != ok || ok && strings.HasSuffix(words, "？") {
+			t.Errorf("%q is read as %+v, %v", words, a, ok)
+		}
+	})
+}
