@@ -386,7 +386,7 @@ func TestTablesOfANewerSluiceAreRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		k := r.open()
 		must(t, k.db.Write(t.Context(), func(ctx context.Context, on host.Statements) error {
-			_, err := exec(ctx, on, addVersion, 2, 0)
+			_, err := exec(ctx, on, addVersion, 99, 0)
 			return err
 		}))
 		_, err := r.tryOpen()
