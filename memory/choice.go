@@ -57,10 +57,10 @@ func (q Question) ChoiceText(first, second Node, locale string) string {
 const maxChoiceBytes = maxToldBytes / 2
 
 // ReadChoice reads what a user's message answers to a choice, by rules: which of the
-// two is named, by its place, its age or a number that it alone has. It is false for
-// what does not answer: what ReadAnswer does not take, a denial, both at once but for
-// "both", and an answer beside which anything else is said that does not tell when
-// each holds. The question then stays open.
+// two is named, by its place, its age or a number that it alone has, or said again. It is
+// false for what does not answer: what ReadAnswer does not take, a denial, both at once
+// but for "both", and an answer beside which anything else is said that does not tell
+// when each holds. The question then stays open.
 func ReadChoice(m Message, first, second Node) (Answer, bool) {
 	text := cutBytes(strings.TrimSpace(m.Text), MaxHeardBytes)
 	a := Answer{Text: text, At: m.At, Source: Source{Session: m.Session, Live: m.Live, Input: m.Input}}
@@ -68,11 +68,15 @@ func ReadChoice(m Message, first, second Node) (Answer, bool) {
 	if len(parts) > maxAnswerSentences || first.Claim == nil || second.Claim == nil {
 		return Answer{}, false
 	}
+	said := false // one of the two, again
 	for _, s := range parts {
 		if noAnswer(s, first) {
 			return Answer{}, false
 		}
-		chosen, ok := chosenIn(s.low, first, second)
+		chosen, ok := saidAgain(s.low, first, second), true
+		if said = said || chosen != ""; chosen == "" {
+			chosen, ok = chosenIn(s.low, first, second)
+		}
 		if !ok || chosen != "" && a.Resolution != "" {
 			return Answer{}, false
 		}
@@ -80,10 +84,28 @@ func ReadChoice(m Message, first, second Node) (Answer, bool) {
 			a.Resolution = chosen
 		}
 	}
-	if a.Resolution == "" || a.Resolution != Both && !namesNoMore(parts, first, second) {
+	if a.Resolution == "" || a.Resolution != Both && !said && !namesNoMore(parts, first, second) {
 		return Answer{}, false
 	}
 	return a, true
+}
+
+// saidAgain tells which of the two a sentence claims once more, if it does just one.
+func saidAgain(low string, first, second Node) Resolution {
+	claim, _ := claimOfWords(low, Subjects())
+	if claim == nil {
+		return ""
+	}
+	is := func(n Node) bool {
+		return Compare(*claim, *n.Claim, 0, true) == Agrees && Compare(*n.Claim, *claim, 0, true) == Agrees
+	}
+	switch one, other := is(first), is(second); {
+	case one && !other:
+		return First
+	case other && !one:
+		return Second
+	}
+	return ""
 }
 
 // chosenIn reads one sentence: "" where it chooses nothing, and not ok where what it

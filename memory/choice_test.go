@@ -28,13 +28,14 @@ func TestOnlyAChoiceIsReadAsOne(t *testing.T) {
 		{"第一条", First}, {"以第一条为准", First}, {"按前一条来吧，谢谢", First}, {"旧的那条", First}, {"①", First}, {"The first one, please.", First}, {"go with the first", First}, {"the older one still counts", First},
 		{"第二条", Second}, {"请按第二条执行", Second}, {"用新的", Second}, {"后者", Second}, {"the second", Second}, {"The new one counts.", Second}, {"第二條", Second},
 		{"按80元", Second}, {"以50元为准", First}, {"价格按不低于80元", Second}, {"go with 80", Second},
+		{"价格不能超过50元", First}, {"价格绝对不能低于80元。", Second}, {"The price must be at least 80 yuan", Second},
 		{"都保留", Both}, {"两条都要，大促按第二条，平时按第一条", Both}, {"Keep both.", Both}, {"both: the first on weekdays, the second for sales", Both},
 
 		{"", ""}, {"好的", ""}, {"不要第一条", ""}, {"第一条不要了", ""}, {"都不要", ""}, {"都保留不了", ""}, {"not the second", ""}, {"don't keep both", ""},
 		{"第一条还是第二条", ""}, {"第一条？", ""}, {"which is the second?", ""}, {"第一条和第二条", ""},
 		{"第二条链接改价", ""}, {"把第一条链接下架", ""}, {"the second coupon is wrong", ""}, {"take the first product off", ""},
 		{"老板说第二条", ""}, {"翻译：以第二条为准", ""}, {"如果按第二条呢", ""}, {"今晚按第二条", ""}, {"商品1001按第二条", ""}, {"每款讲3分钟", ""},
-		{"改到80元", ""}, {"不按80元", ""}, {"按90元", ""}, {"把库存改成80件", ""}, {"按50元和80元", ""},
+		{"改到80元", ""}, {"不按80元", ""}, {"按90元", ""}, {"把库存改成80件", ""}, {"按50元和80元", ""}, {"价格能不能超过50元？", ""}, {"今晚价格不能超过50元", ""}, {"价格不能超过50元。价格不能低于80元。", ""},
 		{"第一条。第二条。", ""}, {"你好。今天很忙。改天再说。第二条", ""},
 	} {
 		a, ok := ReadChoice(Message{Text: tt.words, Session: "s1"}, first, second)
@@ -142,4 +143,18 @@ func TestTopicsAreReadFromWords(t *testing.T) {
 	if got := TopicsIn("你好"); got != nil {
 		t.Errorf("the topics are %v", got)
 	}
+}
+
+// Whatever is said, it chooses one of three or nothing, and never by a question.
+func FuzzReadChoice(f *testing.F) {
+	for _, words := range []string{"以第二条为准", "都保留，大促按第二条", "go with 80", "不要第一条", "价格绝对不能低于80元。"} {
+		f.Add(words)
+	}
+	first, second := floors()
+	f.Fuzz(func(t *testing.T, words string) {
+		a, ok := ReadChoice(Message{Text: words}, first, second)
+		if chosen := a.Resolution == First || a.Resolution == Second || a.Resolution == Both; chosen != ok || ok && strings.HasSuffix(words, "？") {
+			t.Errorf("%q is read as %+v, %v", words, a, ok)
+		}
+	})
 }

@@ -19,7 +19,8 @@
 //
 //   - [Listen] hears what a user declares, by rules; [ListenWith] by a model, held to
 //     the user's words. [Facts] reads what tools return, [Habits] what a log shows.
-//   - [Compare] and [Reconcile] hold habits to words, [Settle] words to words.
+//   - [Compare] and [Reconcile] hold habits to words, [Settle] words to words; where it
+//     is for the user to say which counts, [NewChoice] asks and [Choose] does it.
 //   - [Attribute] and [Replay] move trust; [FormOf] and [CheckForm] say what it allows.
 //   - [ForgetConfig.Judge] says what a job archives, and why.
 //   - [Layered] and [Quote] put memories before a model, as data.

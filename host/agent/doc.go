@@ -89,8 +89,9 @@
 //     what the table of problems says of its code. What may pass, also a guard that
 //     does not answer, breaks the turn off: the same input asks again. What the
 //     model could mend is told to it, once. All else, and a second refusal in a
-//     row, ends the turn, and the user is told. A refused answer is not stored;
-//     what it used counts.
+//     row, ends the turn, and the user is told: in the guard's own words, where it
+//     has some, and else in those of the code. A refused answer is not stored; what
+//     it used counts, and so does what a hook says that it used itself.
 //  4. Notes and refusals are on record before the turn goes on.
 //
 // # Life of a claim (factcheck.go)

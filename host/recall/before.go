@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,12 +120,8 @@ func (r *Recall) find(ctx context.Context, q host.Reasoning) (found []memory.Nod
 // mustKeep gives the constraints that stand before the model: the user's own first,
 // and of them the newest; then those that skills remembered.
 func (r *Recall) mustKeep(ctx context.Context, o keeper.Owner) (first []memory.Node, left int, err error) {
-	all, err := r.list(ctx, o, keeper.Page{Kinds: []memory.Kind{memory.Constraint}, Statuses: []memory.Status{memory.Active}})
-	slices.SortStableFunc(all, func(a, b memory.Node) int {
-		return cmp.Or(cmp.Compare(a.Layer, b.Layer), b.At.Compare(a.At), cmp.Compare(b.ID, a.ID))
-	})
-	first = all[:min(len(all), constraints)]
-	return first, len(all) - len(first), err
+	first, all, err := r.Keeper.Constraints(ctx, o, constraints)
+	return first, all - len(first), err
 }
 
 func remarkOf(left int) []string {

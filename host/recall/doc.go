@@ -8,19 +8,23 @@
 //  1. Before the model is asked the first time, the user's words are heard: they may
 //     answer a question that was asked in this session just before, and else what they
 //     declare becomes memories (L1). The rules hear at once; a model hears in the
-//     background. What fails is done again before the model is asked the next time.
+//     background, and its reading replaces nothing. What fails is done again before the
+//     model is asked the next time.
 //  2. What fits the words is recalled, and what must always be kept to (constraints)
 //     stands before it, the user's own and newest first. A piece of a document brings
 //     the text that it stands in, within bounds; pieces that stand together are one
 //     quotation (around.go). The model reads it as data of earlier, never as orders. The
-//     record names ids, and no words.
+//     record names ids, and no words. Of declarations that contradict each other the
+//     model is told to keep to both; where the words are about their topic it is given
+//     the question which one counts.
 //  3. At a decision point the policy's words say so, and the model is told in which
 //     form its answer may be: by the trust of this user in this domain. A question
 //     that has waited for such a point is given to it, as data, to be asked.
 //  4. Results of the tools that the policy names become facts (L2), each in the place
 //     of the older one of its matter.
 //  5. Whatever the model says at a decision point, also beside calls, is held to its
-//     form; what says more is withheld, and the model gives another answer.
+//     form; what says more is withheld, and the model gives another answer. If that says
+//     too much again, the user is told what was held back, why, and what can be done.
 //  6. When the user has the answer, the question counts as asked, and the decision is a
 //     trace. A turn that ends otherwise leaves neither.
 //

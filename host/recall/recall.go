@@ -100,22 +100,3 @@ func (r *Recall) decides(tenant host.TenantID) bool { return len(r.Settings(tena
 func ownerOf(ref host.SessionRef) keeper.Owner {
 	return keeper.Owner{Tenant: ref.Tenant, User: ref.User}
 }
-
-// maxListed bounds what is read of an owner's memories of one kind: a user of years.
-const maxListed = 4096
-
-// list gives all memories that a page asks for, up to maxListed, in the order of
-// their writing.
-func (r *Recall) list(ctx context.Context, o keeper.Owner, p keeper.Page) (all []memory.Node, err error) {
-	for p.Limit = keeper.MaxPage; len(all) < maxListed; {
-		page, err := r.Keeper.List(ctx, o, p)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); len(page) < p.Limit {
-			break
-		}
-		p.After = page[len(page)-1].ID
-	}
-	return all, nil
-}

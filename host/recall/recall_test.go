@@ -103,8 +103,14 @@ func (r *rig) ends(n int) {
 // have gives the memories of mia's that a page asks for.
 func (r *rig) have(p keeper.Page) []memory.Node {
 	r.t.Helper()
-	all, err := r.list(r.t.Context(), mia, p)
-	must(r.t, err)
+	var all []memory.Node
+	for more := true; more; {
+		page, err := r.Keeper.List(r.t.Context(), mia, p)
+		must(r.t, err)
+		if all, more = append(all, page...), len(page) == keeper.MaxPage; more {
+			p.After = page[len(page)-1].ID
+		}
+	}
 	return all
 }
 

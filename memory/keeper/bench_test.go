@@ -60,6 +60,22 @@ func BenchmarkRemember(b *testing.B) {
 	report(b, took)
 }
 
+// BenchmarkDeclare settles one declaration after another with those of its matter, of a
+// user of 10,000 memories.
+func BenchmarkDeclare(b *testing.B) {
+	k := benchRig(b).open(func(c *Config) { c.Poll = time.Hour })
+	fillTruth(b, k, 1, 10_000)
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		n := pricing(memory.Preference, memory.Between("price", float64(i), float64(i), "元"), time.Now())
+		begun := time.Now()
+		_, err := k.Declare(b.Context(), Owner{"shop", "user0"}, n, memory.LastWins)
+		must(b, err)
+		took = append(took, time.Since(begun))
+	}
+	report(b, took)
+}
+
 // BenchmarkBareCommit is the floor of the one before: a synced transaction with one
 // small row.
 func BenchmarkBareCommit(b *testing.B) {
@@ -125,4 +141,57 @@ func report(b *testing.B, took []time.Duration) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
+}
+
+// BenchmarkConstraints gives the constraints of a user of 10,000 memories, as every
+// input asks for them: by going through all of them, and by what is kept for it.
+func BenchmarkConstraints(b *testing.B) {
+	for _, on := range []struct {
+		name string
+		rig  func() rig
+	}{{"sqlite", func() rig { return benchRig(b) }}, {"mariadb", func() rig { return newRig(b, mariadb.Database(b)) }}} {
+		b.Run(on.name, func(b *testing.B) {
+			k := on.rig().open(func(c *Config) { c.Poll = time.Hour })
+			fillTruth(b, k, 1, 10_000)
+			o := Owner{"shop", "user0"}
+			for i := range 40 {
+				n := said(fmt.Sprintf("never do number %d or %d", i*7, i*31))
+				n.Kind = memory.Constraint
+				k.testOnlyRemember(b, o, n)
+			}
+			for _, way := range []struct {
+				name string
+				do   func() (int, error)
+			}{
+				{"all", func() (n int, err error) {
+					for after, more := memory.ID(""), true; more && err == nil; {
+						var page []memory.Node
+						page, err = k.List(b.Context(), o, Page{After: after, Kinds: []memory.Kind{memory.Constraint}, Statuses: []memory.Status{memory.Active}})
+						if n, more = n+len(page), len(page) == MaxPage; len(page) > 0 {
+							after = page[len(page)-1].ID
+						}
+					}
+					return n, err
+				}},
+				{"kept", func() (int, error) {
+					_, n, err := k.Constraints(b.Context(), o, 10)
+					return n, err
+				}},
+			} {
+				b.Run(way.name, func(b *testing.B) {
+					var took []time.Duration
+					for b.Loop() {
+						begun := time.Now()
+						n, err := way.do()
+						must(b, err)
+						took = append(took, time.Since(begun))
+						if n != 40 {
+							b.Fatalf("%d constraints", n)
+						}
+					}
+					report(b, took)
+				})
+			}
+		})
+	}
 }

@@ -69,6 +69,11 @@ func TestLookingUpReadsNotAllOfAUser(t *testing.T) {
 		withClaims:    {"shop", "ann", 1, 1},
 		tracesOfInput: {"shop", "ann", "s", "i", 1},
 
+		latestOf:       {"shop", "ann", "x", 1},
+		linksOf:        {"shop", "ann", "x", roleChoice, 1},
+		countOfThem:    {"shop", "ann"},
+		foremostOfThem: {"shop", "ann", 1},
+
 		linkedTo:           {"shop", "ann", roleNext, "x"},
 		removeLink:         {"shop", "ann", "x", roleNext, "y"},
 		cameBefore + list:  append(ownerArgs(ann), args...),

@@ -13,7 +13,9 @@
 //  1. Remember looks, under the lock that all changes take, for a memory that says
 //     the same of the same (same.go). That one is verified, once for each source; else
 //     a new one is written, with where it comes from, and a line of the outbox. A fact
-//     or a habit that Renew keeps takes the place of the one before (renew.go).
+//     or a habit that Renew keeps takes the place of the one before (renew.go). What a
+//     user declares, Declare settles with what they declared of the same matter: it wins,
+//     loses, or both stand and a question is kept which of them counts (declare.go).
 //  2. The followers of all replicas see the line, and put the memory into their
 //     indexes. An embedder, where there is one whose leg is on, gives its vector later;
 //     that is another line.
