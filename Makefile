@@ -55,7 +55,7 @@ test: deps-guests deps-mariadb
 
 # What is thinner with the race detector, or not there; and not what only has a
 # name like it.
-SLOW := Crash|Killed|EveryHistory|EqualInput|NoAttack|Script|TenMegabytes|SpilledData|NotSeeWhole|LargestBlob|LargestOutput|RowsCannotHold|BehindManyRecords|ReplaysToTheByte|Parsers|RefusalsAreSeen
+SLOW := Crash|Killed|EveryHistory|EqualInput|NoAttack|Script|TenMegabytes|SpilledData|NotSeeWhole|LargestBlob|LargestOutput|RowsCannotHold|BehindManyRecords|ReplaysToTheByte|Parsers|RefusalsAreSeen|GrowsOnDisk
 
 # Tests of guests' memory as systems without Linux's means have it: a copy of
 # the image, all of it compared.
