@@ -57,7 +57,7 @@ test: deps-guests deps-mariadb
 	$(GO) test -timeout 14m -count=1 -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
 # What is thinner with the race detector; and not what only has a name like it.
-SLOW := Crash|Killed|EveryHistory|EqualInput|NoAttack|Script|TenMegabytes|SpilledData|NotSeeWhole|LargestBlob|LargestOutput|RowsCannotHold|BehindManyRecords|ReplaysToTheByte|Parsers|RefusalsAreSeen
+SLOW := Crash|Killed|EveryHistory|EqualInput|NoAttack|Script|TenMegabytes|SpilledData|NotSeeWhole|LargestBlob|ReplaysToTheByte|Parsers|RefusalsAreSeen
 
 # Tests of guests' memory as systems without Linux's means have it: a copy of
 # the image, all of it compared.

@@ -23,8 +23,8 @@ var floors = [][]string{
 	{"abi", "abi/wire", "abi/wording"},
 	{"host", "abi/manifest", "host/rewrite", "host/factcheck", "memory/tokens"},
 	{"memory"},
-	{"memory/documents"},
-	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory/index", "memory/embed", "memory/keeper", "memory/qdrant"},
+	{"memory/documents", "memory/embed"},
+	{"host/sandbox", "host/state", "host/model", "host/blob", "host/files", "host/lint", "host/egress", "host/goskill", "registry", "memory/index", "memory/keeper", "memory/qdrant"},
 	{"host/release", "host/grant", "host/audit", "host/audit/verify", "host/window", "host/plan", "host/jobs", "host/toolchain", "host/newskill", "host/recall", "memory/measure"},
 	{"host/dispatch", "host/rules"},
 	{"host/agent", "precheck", "precheck/portable"},
@@ -33,7 +33,7 @@ var floors = [][]string{
 }
 
 // testRooms help the tests of the rooms above them; only tests import them.
-var testRooms = []string{"host/sandbox/sandboxtest", "host/sandbox/sandboxtest/warm", "host/state/statetest", "memory/memorytest"}
+var testRooms = []string{"host/sandbox/sandboxtest", "host/sandbox/sandboxtest/warm", "host/state/statetest", "memory/memorytest", "memory/embed/embedtest"}
 
 // annex lists what the guests' side may import: skills -> sdk -> abi.
 var annex = map[string][]string{

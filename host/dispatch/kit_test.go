@@ -79,7 +79,7 @@ func openStore(t testing.TB, path string, opts state.Options) *state.Store {
 func (g *gate) load(edits ...func(*abi.Manifest)) {
 	g.t.Helper()
 	wasm := sandboxtest.Build(g.t, "host/dispatch/testdata/guest")
-	sandboxtest.Load(g.t, wasm, abi.Limits{}) // keeps the compiled code for the tests of this process
+	module := sandboxtest.Load(g.t, wasm, abi.Limits{}) // keeps the compiled code for the tests of this process
 	skill := sandboxtest.Describe(g.t, sandboxtest.Shared(g.t), wasm)
 	if len(edits) > 0 {
 		m := sandboxtest.Manifest(g.t, sandboxtest.Shared(g.t), wasm)
@@ -91,7 +91,7 @@ func (g *gate) load(edits ...func(*abi.Manifest)) {
 			g.t.Fatal(err)
 		}
 	}
-	if _, err := g.set.Load(context.Background(), &registry.Release{Skill: skill, Module: wasm, SHA256: host.Digest(wasm)}); err != nil {
+	if _, err := g.set.Load(context.Background(), &registry.Release{Skill: skill, Module: wasm, SHA256: module.Digest()}); err != nil {
 		g.t.Fatal(err)
 	}
 }

@@ -157,6 +157,21 @@ func speaking(version int) []byte {
 		section(10, slices.Concat([]byte{3}, answer, silent, silent)...))
 }
 
+// small is release with a module that says nothing and takes no room: what is
+// published takes the race detector long for each of its bytes.
+func (f fixture) small(t *testing.T, edit func(*abi.Manifest)) *registry.Release {
+	t.Helper()
+	r := f.release(t, func(m *abi.Manifest) {
+		plain(m)
+		if edit != nil {
+			edit(m)
+		}
+	})
+	r.Module = speaking(abi.Version)
+	r.SHA256 = host.Digest(r.Module)
+	return r
+}
+
 func TestModuleThatSpeaksTheContractsVersionIsTaken(t *testing.T) {
 	f := newFixture(t)
 	r := f.release(t, plain)
@@ -253,7 +268,7 @@ func TestPinnedReleaseIsFetchedOnAnotherReplica(t *testing.T) {
 	f := newFixture(t)
 	repo := filepath.Join(t.TempDir(), "registry.git")
 	for _, v := range []string{"1.0.0", "1.1.0"} {
-		publish(t, repo, f.release(t, version(v)))
+		publish(t, repo, f.small(t, version(v)))
 	}
 	set := NewSet(f.sandbox, openRegistry(t, repo))
 	failed, err := set.Newest(context.Background(), nil)
@@ -277,7 +292,7 @@ func TestPinnedReleaseIsFetchedOnAnotherReplica(t *testing.T) {
 func TestMissingReleaseIsNotAskedForAtEveryTurn(t *testing.T) {
 	f := newFixture(t)
 	repo := filepath.Join(t.TempDir(), "registry.git")
-	publish(t, repo, f.release(t, version("1.0.0")))
+	publish(t, repo, f.small(t, version("1.0.0")))
 	set := NewSet(f.sandbox, openRegistry(t, repo))
 	now := time.Now()
 	set.now = func() time.Time { return now }
@@ -294,7 +309,7 @@ func TestMissingReleaseIsNotAskedForAtEveryTurn(t *testing.T) {
 	if !missing() {
 		t.Fatal("a release that was never published is there")
 	}
-	publish(t, repo, f.release(t, version("1.1.0")))
+	publish(t, repo, f.small(t, version("1.1.0")))
 	if now = now.Add(missedTime - 1); !missing() {
 		t.Error("it was asked for again")
 	}
@@ -307,7 +322,7 @@ func TestMissingReleaseIsNotAskedForAtEveryTurn(t *testing.T) {
 func TestOneBadSkillStopsNobody(t *testing.T) {
 	f := newFixture(t)
 	repo := filepath.Join(t.TempDir(), "registry.git")
-	publish(t, repo, f.release(t, nil))
+	publish(t, repo, f.small(t, nil))
 	bad := f.release(t, func(m *abi.Manifest) { m.Name = "test.bad" })
 	bad.Module = []byte("\x00asm\x01\x00\x00\x00")
 	publish(t, repo, bad)
@@ -365,7 +380,7 @@ func publish(t *testing.T, repo string, r *registry.Release) {
 func TestWhatBecomesOfReleasesIsTold(t *testing.T) {
 	f := newFixture(t)
 	repo := filepath.Join(t.TempDir(), "registry.git")
-	publish(t, repo, f.release(t, version("1.0.0")))
+	publish(t, repo, f.small(t, version("1.0.0")))
 	set := NewSet(f.sandbox, openRegistry(t, repo))
 	var told []string
 	set.Told = func(_ context.Context, c Change) error {
@@ -401,7 +416,7 @@ func TestWhatBecomesOfReleasesIsTold(t *testing.T) {
 func TestAReleaseThatCannotBePutOnRecordIsNotLoaded(t *testing.T) {
 	f := newFixture(t)
 	repo := filepath.Join(t.TempDir(), "registry.git")
-	publish(t, repo, f.release(t, version("1.0.0")))
+	publish(t, repo, f.small(t, version("1.0.0")))
 	set := NewSet(f.sandbox, openRegistry(t, repo))
 	set.Told = func(context.Context, Change) error {
 		return host.Fail("told", abi.NewProblem(abi.StoreFailure, "told to"), nil)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func newCourt(t testing.TB) *court {
 	}
 	t.Cleanup(func() { store.Close() })
 	c.store = store
-	c.publish(rulesGuest, nil)
+	c.openBook()
 	source, err := registry.Open(registry.Config{URL: c.source, CacheDir: filepath.Join(folder, "releases")})
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +65,37 @@ func newCourt(t testing.TB) *court {
 	c.catalog, _ = c.set.Catalog(ctx, nil)
 	c.d = dispatch.New(dispatch.Config{Config: grant.Config{Store: store}, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	return c
+}
+
+// book is a registry with the rules' guest, for all tests: to publish that takes
+// the race detector seconds.
+var book struct {
+	sync.Mutex
+	folder string // guarded by the mutex; "" until there is one
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(book.folder)
+	os.Exit(code)
+}
+
+// openBook gives the court a copy of the book.
+func (c *court) openBook() {
+	c.t.Helper()
+	book.Lock()
+	defer book.Unlock()
+	if book.folder == "" {
+		folder, err := os.MkdirTemp("", "rules")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		book.folder = folder
+		(&court{t: c.t, source: filepath.Join(folder, "registry.git")}).publish(rulesGuest, nil)
+	}
+	if err := os.CopyFS(c.source, os.DirFS(filepath.Join(book.folder, "registry.git"))); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // publish makes a release of a module, with a manifest that is edited.

@@ -106,6 +106,7 @@ func meets(t *testing.T, s *Store, first func(ctx context.Context, ex *executor,
 // A call that depends on what another, uncommitted one changes, without any row
 // that both could lock.
 func TestCallsMeetWhereThereIsNoRow(t *testing.T) {
+	t.Parallel()
 	get := func(key string) func(v *View) error {
 		return func(v *View) error { _, _, err := v.Get(context.Background(), key); return err }
 	}

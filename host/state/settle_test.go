@@ -123,6 +123,7 @@ func TestAChangeOfStateAloneIsSettledAndChecksWhatWasRead(t *testing.T) {
 // Every kind of read that another call invalidates.
 func TestACallThatWritesIsRefusedIfWhatItReadHasChanged(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
+		s := d.open(t) // in which each case has a tenant of its own
 		get := func(key string) func(v *View) error {
 			return func(v *View) error { _, _, err := v.Get(t.Context(), key); return err }
 		}
@@ -154,12 +155,12 @@ func TestACallThatWritesIsRefusedIfWhatItReadHasChanged(t *testing.T) {
 			"a key at a page's After":             {scan(abi.ScanQuery{After: "b", Limit: 1}), []string{"b", "9"}, false},
 		} {
 			t.Run(name, func(t *testing.T) {
-				s := d.open(t)
-				put(t, s, "shop", "a", "1", "b", "1", "c", "1", "d", "1")
-				view := s.View("shop", "n")
+				tenant := host.TenantID(name)
+				put(t, s, tenant, "a", "1", "b", "1", "c", "1", "d", "1")
+				view := s.View(tenant, "n")
 				must(t, tt.read(view))
 				must(t, view.Put("mine", []byte("1")))
-				put(t, s, "shop", tt.other...)
+				put(t, s, tenant, tt.other...)
 				if err := settleView(t, view); tt.conflict {
 					wantCode(t, err, abi.StoreConflict)
 				} else {
