@@ -10,7 +10,7 @@ SOAK ?= 1h
 # Beside the system that this runs on; see also host/systems_test.go.
 SYSTEMS := linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: all build demo test stress test-arm64 vet-others fuzz soak bench bench-engine replay deps deps-guests deps-mariadb deps-arm64 clean
+.PHONY: all build demo test test-unraced test-plaincopy stress test-arm64 vet-others fuzz soak bench bench-engine replay deps deps-guests deps-mariadb deps-arm64 clean
 
 all: build
 
@@ -54,7 +54,13 @@ test: deps-guests deps-mariadb
 	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk ./skills/...
 	$(TEST) $(RACE) $$(.ci/concurrent | grep -v -e /cmd/ -e /precheck)
 	$(TEST) ./cmd/... ./precheck/... $$(.ci/concurrent -v)
+	$(MAKE) --no-print-directory -j2 test-unraced test-plaincopy
+
+# The last two of them, of which one alone would leave a processor idle.
+test-unraced:
 	$(TEST) -run "$(SLOW)|$$(.ci/unraced)" -skip 'KilledProcess|KilledReplicasDo|ServerThatIsKilled' $$(.ci/unraced -l)
+
+test-plaincopy:
 	$(GO) test -timeout 14m -count=1 -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
 # What is thinner with the race detector; and not what only has a name like it.

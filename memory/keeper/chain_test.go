@@ -20,7 +20,7 @@ func chain(t testing.TB, k *Keeper, n int) (ids []memory.ID) {
 	for len(ids) < n {
 		var nodes []memory.Node
 		for i := range min(MaxRemember, n-len(ids)) {
-			nodes = append(nodes, memory.Node{Text: fmt.Sprintf("price no %d", len(ids)+i), Layer: memory.Fact, Kind: memory.FactOf, At: day})
+			nodes = append(nodes, memory.Node{Text: fmt.Sprintf("price%d", len(ids)+i), Layer: memory.Fact, Kind: memory.FactOf, At: day})
 		}
 		ids = append(ids, k.testOnlyRemember(t, ann, nodes...)...)
 	}

@@ -12,7 +12,8 @@
 //  2. Warm looks for the module's marker in the shared folder. If there is
 //     none it takes the folder's lock, so that of several test processes one
 //     does the work, builds the program in warm/ without the race detector, and
-//     has it compile the module into the folder.
+//     has it compile the module into the folder, as the engine of a test
+//     looks for it there: see AsTestsDo.
 //  3. Load loads the module in a sandbox that the whole process shares and
 //     keeps it loaded, so that the next test has it at once.
 package sandboxtest
