@@ -21,6 +21,14 @@ type stored struct {
 	Prior time.Time `json:"prior,omitzero"`
 }
 
+// until gives when the memory's validity ends by its own words, whatever ended it since.
+func (s stored) until() time.Time {
+	if s.Ended.IsZero() {
+		return s.Valid.Until
+	}
+	return s.Prior
+}
+
 const (
 	ofMemory    = " WHERE tenant_id = ? AND user_id = ? AND memory_id = ?"
 	ofOwner     = " WHERE tenant_id = ? AND user_id = ?"
