@@ -16,7 +16,7 @@ import (
 
 // entryVersion names how entries are made of memories. It changes with the terms
 // that tokens gives, and with the columns that an entry is made of.
-const entryVersion = "terms 1"
+const entryVersion = "terms 2"
 
 // Bounds of what a rebuild reads and puts together.
 const (

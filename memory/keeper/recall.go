@@ -16,7 +16,7 @@ const (
 	MaxQueryBytes = 16 << 10
 	queryTime     = 2 * time.Second // for the vector of a query; after that words alone answer
 	widerBy       = 4               // times the candidates, where too few of them hold at the moment
-	maxCandidates = 20_000          // of one search: a matter that changed every hour for two years
+	maxCandidates = 10_000          // of one search, as many as an index gives: a matter that changed every hour for a year
 )
 
 // A Query asks for memories.
