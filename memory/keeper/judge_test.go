@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -249,6 +250,12 @@ func TestATraceIsWrittenAtThreeMoments(t *testing.T) {
 			t.Errorf("shown: %+v", shown)
 		}
 		lift := 0.1
+		for _, endless := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+			for _, right := range []*bool{nil, new(true)} {
+				_, err = k.Attribute(t.Context(), ann, shown.ID, &endless, right)
+				wantCode(t, err, abi.BadValue)
+			}
+		}
 		_, err = k.Attribute(t.Context(), ann, shown.ID, &lift, nil)
 		wantCode(t, err, abi.BadValue) // nobody acted yet
 		acted := now.move(time.Minute)
@@ -309,6 +316,64 @@ func TestAReconciliationComparesOutsideOfATransaction(t *testing.T) {
 		_, err = k.Reconcile(t.Context(), ann, memory.DefaultReconcile())
 		if must(t, err); writes != 0 {
 			t.Errorf("%d transactions for nothing", writes)
+		}
+	})
+}
+
+// Attributions of the same moment are replayed in the order in which they moved the
+// score, which matters at its bounds; and from where it began, whatever a host begins
+// with today.
+func TestAReplayBeginsAndGoesOnAsTheScoreDid(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock()
+		k := r.open(withClock(now), func(c *Config) { c.InitialTrust = 0.97 })
+		var traces []string
+		for range 8 {
+			trace, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "pricing", Point: "p"})
+			must(t, err)
+			_, err = k.Act(t.Context(), ann, trace.ID, memory.Accept, "")
+			must(t, err)
+			traces = append(traces, trace.ID)
+		}
+		slices.Reverse(traces) // else the order of the ids is that of the attributions
+		for i, id := range traces {
+			_, err := k.Attribute(t.Context(), ann, id, new(0.5-float64(i%2)), nil)
+			must(t, err)
+		}
+		want, err := k.Trust(t.Context(), ann, "pricing")
+		must(t, err)
+		again := r.again().open(withClock(now), func(c *Config) { c.InitialTrust = 0.2 })
+		replayed, err := again.ReplayTrust(t.Context(), ann)
+		must(t, err)
+		if got := replayed.Scores[memory.TrustKey{Tenant: ann.Tenant, User: ann.User, Domain: "pricing"}]; got != want || len(replayed.Differ) != 0 {
+			t.Errorf("replayed %v, was %v; %v differ", got, want, replayed.Differ)
+		}
+		if got, err := again.Trust(t.Context(), ann, "pricing"); err != nil || got != want {
+			t.Errorf("the score is %v after the replay, was %v, %v", got, want, err)
+		}
+	})
+}
+
+// A score that moves while the traces are read is not overwritten.
+func TestAReplayGivesWayToAnAttribution(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open(func(c *Config) { c.Store = nil })
+		decide(t, k, ann, "wine", nil)
+		write, other := r.db.Write, r.again().open(func(c *Config) { c.Store = nil })
+		first := func() { decide(t, other, ann, "wine", nil) }
+		r.db.Write = func(ctx context.Context, run func(context.Context, host.Statements) error) error {
+			first()
+			return write(ctx, run)
+		}
+		late := r.open(func(c *Config) { c.Store = nil })
+		first = func() {}
+		before, err := k.Trusts(t.Context(), ann)
+		must(t, err)
+		first = func() { first = func() {}; decide(t, other, ann, "wine", nil) }
+		_, err = late.ReplayTrust(t.Context(), ann)
+		wantCode(t, err, abi.StoreConflict)
+		if after, err := k.Trusts(t.Context(), ann); err != nil || maps.Equal(after, before) {
+			t.Errorf("the trust is %v, as before; %v", after, err)
 		}
 	})
 }
