@@ -250,12 +250,6 @@ func TestATraceIsWrittenAtThreeMoments(t *testing.T) {
 			t.Errorf("shown: %+v", shown)
 		}
 		lift := 0.1
-		for _, endless := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
-			for _, right := range []*bool{nil, new(true)} {
-				_, err = k.Attribute(t.Context(), ann, shown.ID, &endless, right)
-				wantCode(t, err, abi.BadValue)
-			}
-		}
 		_, err = k.Attribute(t.Context(), ann, shown.ID, &lift, nil)
 		wantCode(t, err, abi.BadValue) // nobody acted yet
 		acted := now.move(time.Minute)
@@ -265,6 +259,12 @@ func TestATraceIsWrittenAtThreeMoments(t *testing.T) {
 		must(t, err)
 		_, err = k.Act(t.Context(), ann, shown.ID, memory.Reject, "")
 		wantCode(t, err, abi.BadValue)
+		for _, endless := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+			for _, right := range []*bool{nil, new(true)} {
+				_, err = k.Attribute(t.Context(), ann, shown.ID, &endless, right)
+				wantCode(t, err, abi.BadValue)
+			}
+		}
 		now.move(time.Minute)
 		done, err := k.Attribute(t.Context(), ann, shown.ID, &lift, nil)
 		must(t, err)
