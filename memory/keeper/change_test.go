@@ -368,6 +368,31 @@ func TestAMaskedExportHasNoText(t *testing.T) {
 	}
 }
 
+// What a memory superseded goes with it, also where both came as a copy.
+func TestOfAnImportWhatWasSupersededIsForgottenToo(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k, bob := r.open(), Owner{"shop", "bob"}
+		old := k.testOnlyRemember(t, ann, said("lives in the old street"))[0]
+		_, err := k.Supersede(t.Context(), ann, old, said("lives in the new street"))
+		must(t, err)
+		var file strings.Builder
+		_, err = k.Export(t.Context(), ann, &file, nil)
+		must(t, err)
+		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+		must(t, err)
+		counts, err := k.List(t.Context(), bob, Page{Statuses: []memory.Status{memory.Active}})
+		must(t, err)
+		if len(counts) != 1 || counts[0].Text != "lives in the new street" {
+			t.Fatalf("%+v count", counts)
+		}
+		_, err = k.Forget(t.Context(), bob, Wish{IDs: []memory.ID{counts[0].ID}})
+		must(t, err)
+		if left, err := k.List(t.Context(), bob, Page{}); err != nil || len(left) != 0 {
+			t.Errorf("left is %+v, %v", left, err)
+		}
+	})
+}
+
 func TestAnImportStopsAtALineThatCannotBeKept(t *testing.T) {
 	fine, _ := json.Marshal(said("fine"))
 	for name, line := range map[string]string{

@@ -402,3 +402,52 @@ func TestAReplayReadsAllTracesOrFails(t *testing.T) {
 		t.Errorf("%d outcomes, the first %+v", len(outcomes), outcomes[0])
 	}
 }
+
+// What a memory is believed may change while its behaviour is compared. Then nothing is
+// added to what was compared: the next reconciliation finds it again.
+func TestAnAgreementGivesWayToWhatIsBelievedSince(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		write, before := r.db.Write, func() {}
+		r.db.Write = func(ctx context.Context, run func(context.Context, host.Statements) error) error {
+			first := before
+			before = func() {}
+			first()
+			return write(ctx, run)
+		}
+		k := r.open(func(c *Config) { c.Store = nil })
+		n, claim := said("open with 10 minutes of talk"), memory.Between("opening.minutes", 10, 10, "min")
+		n.Claim, n.At = &claim, k.now().Add(-time.Hour)
+		habit := memory.Node{Text: "opened with 10 minutes", Layer: memory.Behaviour, Kind: memory.Habit, Claim: &claim, Source: memory.Source{Session: "live1", Order: 1}}
+		id := k.testOnlyRemember(t, ann, n, habit)[0]
+		before = func() { must(t, k.Believe(t.Context(), ann, id, 0.3, 7, time.Time{})) }
+		for i, agreed := range []int{0, 1} {
+			done, err := k.Reconcile(t.Context(), ann, memory.DefaultReconcile())
+			must(t, err)
+			got := k.testOnlyGet(t, ann, id)
+			if len(done.Agreed) != agreed || got.Verified != 7+agreed || agreed == 0 && got.Trust != 0.3 {
+				t.Errorf("reconciliation %d: %d agreed; trust %v, verified %d", i+1, len(done.Agreed), got.Trust, got.Verified)
+			}
+		}
+	})
+}
+
+// What the user did not do as he was told was of no use to him.
+func TestOnlyAnAcceptedOutputCountsAsAUse(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		ids := k.testOnlyRemember(t, ann, said("tea one"), said("cups two"), said("wine three"))
+		for i, action := range []memory.Decision{memory.Accept, memory.Reject, memory.Modify} {
+			trace, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "d", Sources: ids[i : i+1]})
+			must(t, err)
+			_, err = k.Act(t.Context(), ann, trace.ID, action, "")
+			must(t, err)
+			want := 0
+			if action == memory.Accept {
+				want = 1
+			}
+			if n := k.testOnlyGet(t, ann, ids[i]); n.Adopts != want || n.LastUsed.IsZero() != (want == 0) {
+				t.Errorf("%s: adopted %d times, used last %v", action, n.Adopts, n.LastUsed)
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package keeper
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -135,6 +136,15 @@ func TestSayingItAgainBringsAnArchivedMemoryBack(t *testing.T) {
 	must(t, err)
 	if again := k.testOnlyRemember(t, ann, said("likes tea"))[0]; again != id || k.testOnlyGet(t, ann, id).Status != memory.Active {
 		t.Errorf("it is %s and %s", again, k.testOnlyGet(t, ann, id).Status)
+	}
+	life, err := k.Why(t.Context(), ann, id, memory.DefaultForget(), "en")
+	must(t, err)
+	var events []string
+	for _, e := range life.Events {
+		events = append(events, e.What)
+	}
+	if want := []string{Remembered, Archived, Restored}; !slices.Equal(events, want) {
+		t.Errorf("its life tells %v, want %v", events, want)
 	}
 }
 
