@@ -184,5 +184,6 @@ type Trace struct {
 	Lift       *float64  `json:"lift,omitempty"`
 	AgentRight *bool     `json:"agent_right,omitempty"` // of a rejected output
 	TrustDelta float64   `json:"trust_delta,omitempty"`
+	TrustFrom  *float64  `json:"trust_from,omitempty"` // what the score was before: a replay begins with that of the first trace
 	Attributed time.Time `json:"attributed,omitzero"`
 }

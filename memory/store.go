@@ -67,7 +67,8 @@ type Store interface {
 	Put(ctx context.Context, entries []Entry) error
 	// Delete removes entries with all that the index made of them. Unknown ids are none.
 	Delete(ctx context.Context, tenant host.TenantID, ids []ID) error
-	// Sparse gives the limit best by BM25 over the terms of the query, best first.
+	// Sparse gives the limit best by BM25 over the terms of the query, best first. How rare a
+	// term is may be counted among the tenant's entries or among all.
 	// Of equal scores the lesser id comes first.
 	Sparse(ctx context.Context, filter Filter, query tokens.Vector, limit int) ([]Found, error)
 	// Dense gives the limit nearest by cosine, in the same order.

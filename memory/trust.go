@@ -47,7 +47,7 @@ func (t Trace) TrustKey() TrustKey { return TrustKey{t.Tenant, t.User, t.Domain}
 // decision.
 func (t Trace) Delta() (delta float64, why string, ok bool) {
 	switch {
-	case t.Action == Accept && t.Lift != nil && !math.IsNaN(*t.Lift):
+	case t.Action == Accept && t.Lift != nil && !math.IsNaN(*t.Lift) && !math.IsInf(*t.Lift, 0):
 		if *t.Lift > 0 {
 			return AdoptedGain, "adopted, lift above 0", true
 		}
@@ -69,7 +69,7 @@ func Attribute(trust float64, t Trace, now time.Time) (Trace, float64, bool) {
 	if !ok || !t.Attributed.IsZero() {
 		return t, trust, false
 	}
-	t.TrustDelta, t.Attributed = delta, now
+	t.TrustDelta, t.TrustFrom, t.Attributed = delta, &trust, now
 	return t, moved(trust, delta), true
 }
 
@@ -95,7 +95,8 @@ type Replayed struct {
 
 // Replay rebuilds every score from the attributed traces, in the order in which
 // they were attributed (of the same time by id). A trace that is given twice counts once.
-// A domain without an attributed trace has no score: it is the initial one.
+// A score begins as its first trace says that it was; where that does not say so, it is the
+// initial one. A domain without an attributed trace has no score: it is the initial one.
 func Replay(initial float64, traces []Trace) Replayed {
 	order := make([]*Trace, len(traces))
 	for i := range traces {
@@ -121,6 +122,9 @@ func Replay(initial float64, traces []Trace) Replayed {
 		trust, known := r.Scores[t.TrustKey()]
 		if !known {
 			trust = initial
+			if t.TrustFrom != nil {
+				trust = *t.TrustFrom
+			}
 		}
 		r.Scores[t.TrustKey()] = moved(trust, delta)
 	}

@@ -147,11 +147,16 @@ func (r *Recall) quoted(s shown) (in host.Injection) {
 func (r *Recall) keepFacts(ctx context.Context, q host.Reasoning) {
 	tools := r.Settings(q.Session.Tenant).Facts
 	for _, o := range q.Outcomes {
-		if o.Status != host.Done || len(o.Data) == 0 || !slices.Contains(tools, fullName(o.Release, o.Tool)) || r.isKept(q, o.Call) {
+		told := o.Release == "" && len(o.Data) == 0 // of an earlier run, as the model was told: nothing says whose tool it was
+		if len(tools) == 0 || o.Status != host.Done || !told && (len(o.Data) == 0 || !slices.Contains(tools, fullName(o.Release, o.Tool))) || r.isKept(q, o.Call) {
 			continue
 		}
-		nodes, err := memory.Facts(memory.ShopFacts(), memory.Result{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session,
-			Live: q.Live, Call: o.Call, Tool: o.Tool, Data: o.Data, At: r.Now().UTC()})
+		ended, at, err := r.endOf(ctx, q.Session, o)
+		var nodes []memory.Node
+		if err == nil && len(ended.Data) > 0 && slices.Contains(tools, fullName(ended.Release, ended.Tool)) {
+			nodes, err = memory.Facts(memory.ShopFacts(), memory.Result{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session,
+				Live: q.Live, Call: o.Call, Tool: ended.Tool, Data: ended.Data, At: at})
+		}
 		if err == nil {
 			_, err = r.Keeper.Renew(ctx, ownerOf(q.Session), nodes)
 		}

@@ -47,7 +47,7 @@ func (t *tx) supersede(ctx context.Context, o Owner, old memory.ID, by memory.No
 	if err := t.save(ctx, s); err != nil { // first: else the newer one might be taken for it
 		return "", err
 	}
-	next, err := t.remember(ctx, n)
+	next, err := t.rememberUnless(ctx, n, func(status memory.Status) bool { return counts(status) || sameMeaning(s.Node, n) })
 	if err != nil {
 		return "", err
 	}
@@ -207,21 +207,29 @@ func (t *tx) tidy(ctx context.Context, o Owner, set memory.ForgetConfig, locale 
 }
 
 // Restore has memories that were archived, superseded or falsified count again, as
-// if that had not been, and gives those that did not count before.
+// if that had not been, and gives those that did not count before. Who asks what was
+// known meanwhile is told what was thought then.
 func (k *Keeper) Restore(ctx context.Context, o Owner, ids []memory.ID) ([]memory.ID, error) {
-	return k.changeSome(ctx, "keeper.Restore", o, ids, Restored, "", func(s *stored, _ time.Time) bool {
+	return k.changeSome(ctx, "keeper.Restore", o, ids, Restored, "", func(s *stored, at time.Time) bool {
 		if s.Status == memory.Active {
 			return false
 		}
 		if s.Status == memory.Superseded {
+			s.takeBack(takenBack{Known: memory.Span{From: s.Ended, Until: at}, Until: s.Valid.Until})
 			s.Valid.Until, s.Prior, s.Ended = s.Prior, time.Time{}, time.Time{}
 		}
 		if s.Status == memory.Falsified {
+			s.takeBack(takenBack{Known: memory.Span{From: s.Known.Until, Until: at}, Wrong: true})
 			s.Known.Until = time.Time{}
 		}
 		s.Status, s.SupersededBy = memory.Active, ""
 		return true
 	})
+}
+
+func (s *stored) takeBack(one takenBack) {
+	s.Taken = append(s.Taken, one)
+	s.Taken = s.Taken[max(0, len(s.Taken)-maxTaken):]
 }
 
 // changeSome changes those of some memories that are there and not that way already.

@@ -311,16 +311,86 @@ func TestWhatWasExportedIsImportedOnce(t *testing.T) {
 	})
 }
 
+// What was known between two changes of mind stays what it was, here and in a copy.
+func TestWhatWasThoughtBeforeIsNeitherRewrittenNorLostInACopy(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		const day = 24 * time.Hour
+		now := newClock()
+		k, start, bob := r.open(withClock(now)), now.now(), Owner{"shop", "bob"}
+		ids := k.testOnlyRemember(t, ann, said("tea is wrong"), said("tea is replaced"), said("tea went"))
+		now.move(day) // 1
+		must(t, k.Falsify(t.Context(), ann, ids[0], ""))
+		for _, id := range ids[1:] {
+			_, err := k.Supersede(t.Context(), ann, id, said("coffee in place of "+string(id)))
+			must(t, err)
+		}
+		now.move(day) // 2
+		_, err := k.Restore(t.Context(), ann, ids[:2])
+		must(t, err)
+		now.move(day) // 3
+		var file strings.Builder
+		_, err = k.Export(t.Context(), ann, &file, nil)
+		must(t, err)
+		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+		must(t, err)
+		known := func(hours int) *Moment {
+			return &Moment{True: start.Add(3 * day), Known: start.Add(time.Duration(hours) * time.Hour)}
+		}
+		for _, o := range []Owner{ann, bob} {
+			for _, tt := range []struct {
+				asOf *Moment
+				want []string
+			}{
+				{known(12), []string{"tea is replaced", "tea is wrong", "tea went"}},
+				{known(36), nil},
+				{known(60), []string{"tea is replaced", "tea is wrong"}},
+				{&Moment{True: start.Add(time.Hour), Known: start.Add(36 * time.Hour)}, []string{"tea is replaced", "tea went"}},
+			} {
+				got := recall(t, k, Query{Filter: of(o), Text: "tea", AsOf: tt.asOf})
+				if slices.Sort(got); !slices.Equal(got, tt.want) {
+					t.Errorf("%s as of %v: %q, want %q", o.User, *tt.asOf, got, tt.want)
+				}
+			}
+		}
+	})
+}
+
 func TestAMaskedExportHasNoText(t *testing.T) {
 	k := sqliteRig(t).open()
 	n := said("secret text")
-	n.IndexText, n.Entity, n.Source.Speaker, n.Claim = "secret index", "secret entity", "secret speaker", &memory.Claim{Topic: "t", Words: []string{"secret word"}}
+	n.IndexText, n.Entity, n.Source.Speaker, n.Claim = "secret index", "secret entity", "secret speaker", &memory.Claim{Topic: "secret topic", Words: []string{"secret word"}, Low: new(4711.5), High: new(4711.5), Unit: "secret unit"}
+	n.Domain, n.Source.Document, n.Source.Device = "secret domain", "/home/secret/plan.md", "secret phone"
 	k.testOnlyRemember(t, ann, n)
 	var file strings.Builder
 	_, err := k.Export(t.Context(), ann, &file, func(text string) string { return strings.ReplaceAll(text, "secret", "***") })
-	if err != nil || strings.Contains(file.String(), "secret") || !strings.Contains(file.String(), "*** text") {
+	if err != nil || strings.Contains(file.String(), "secret") || strings.Contains(file.String(), "4711") || !strings.Contains(file.String(), "*** text") {
 		t.Errorf("%v:\n%s", err, file.String())
 	}
+}
+
+// What a memory superseded goes with it, also where both came as a copy.
+func TestOfAnImportWhatWasSupersededIsForgottenToo(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k, bob := r.open(), Owner{"shop", "bob"}
+		old := k.testOnlyRemember(t, ann, said("lives in the old street"))[0]
+		_, err := k.Supersede(t.Context(), ann, old, said("lives in the new street"))
+		must(t, err)
+		var file strings.Builder
+		_, err = k.Export(t.Context(), ann, &file, nil)
+		must(t, err)
+		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+		must(t, err)
+		counts, err := k.List(t.Context(), bob, Page{Statuses: []memory.Status{memory.Active}})
+		must(t, err)
+		if len(counts) != 1 || counts[0].Text != "lives in the new street" {
+			t.Fatalf("%+v count", counts)
+		}
+		_, err = k.Forget(t.Context(), bob, Wish{IDs: []memory.ID{counts[0].ID}})
+		must(t, err)
+		if left, err := k.List(t.Context(), bob, Page{}); err != nil || len(left) != 0 {
+			t.Errorf("left is %+v, %v", left, err)
+		}
+	})
 }
 
 func TestAnImportStopsAtALineThatCannotBeKept(t *testing.T) {

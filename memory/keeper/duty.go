@@ -30,6 +30,7 @@ const (
 	makeDuty   = "INSERT INTO memory_duty (duty, holder_id, held_until, done_to, version) VALUES (?, '', 0, 0, '')"
 	holdDuty   = "UPDATE memory_duty SET holder_id = ?, held_until = ? WHERE duty = ?"
 	giveUpDuty = "UPDATE memory_duty SET held_until = 0 WHERE holder_id = ?"
+	askDuty    = "UPDATE memory_duty SET done_to = -1, version = '' WHERE duty = ?"
 	moveDuty   = "UPDATE memory_duty SET done_to = ?, version = ? WHERE duty = ? AND holder_id = ?"
 )
 
@@ -88,12 +89,32 @@ func (k *Keeper) holdIn(ctx context.Context, t *tx, name string) (d duty, mine b
 // errNotHeld tells that another replica took a duty over.
 var errNotHeld = errors.New("another replica has this duty now")
 
+// errAsked tells that somebody asked for a shared index to be filled anew.
+var errAsked = errors.New("the index is to be filled anew")
+
 // advance keeps how far a duty is, and renews it.
 func (k *Keeper) advance(ctx context.Context, name string, done int64, version string) error {
+	return k.move(ctx, name, done, version, func(duty) error { return nil })
+}
+
+// followed keeps how far a shared index follows, unless it is to be filled anew.
+func (k *Keeper) followed(ctx context.Context, done int64) error {
+	return k.move(ctx, dutyIndex, done, k.version(), func(d duty) error {
+		if d.version != k.version() {
+			return errAsked
+		}
+		return nil
+	})
+}
+
+func (k *Keeper) move(ctx context.Context, name string, done int64, version string, may func(d duty) error) error {
 	return k.change(ctx, func(ctx context.Context, t *tx) error {
-		_, mine, err := k.holdIn(ctx, t, name)
+		d, mine, err := k.holdIn(ctx, t, name)
 		if err == nil && !mine {
 			err = errNotHeld
+		}
+		if err == nil {
+			err = may(d)
 		}
 		if err == nil {
 			_, err = exec(ctx, t.on, moveDuty, done, version, name, k.holder)
@@ -210,27 +231,53 @@ func (k *Keeper) applyShared(ctx context.Context) error {
 		return notMine(k.fillHeld(ctx, nil))
 	}
 	err = k.holding(ctx, dutyIndex, func(ctx context.Context) error {
-		return k.applyLines(ctx, d.done, h, func(done int64) error { return k.advance(ctx, dutyIndex, done, k.version()) })
+		return k.applyLines(ctx, d.done, h, func(done int64) error { return k.followed(ctx, done) })
 	})
-	if errors.Is(err, errTrimmed) {
+	if errors.Is(err, errTrimmed) || errors.Is(err, errAsked) {
 		err = k.fillHeld(ctx, nil)
 	}
 	return notMine(err)
 }
 
-// fillShared fills a shared index because somebody asked for it.
+// fillShared fills a shared index because somebody asked for it. Where another replica
+// has it in hand, that one is asked to, and waited for: the index is then left without a
+// version, and is at no line of the outbox until the other one begins.
 func (k *Keeper) fillShared(ctx context.Context, progress func(int)) error {
-	_, mine, err := k.hold(ctx, dutyIndex)
-	if err == nil && !mine {
-		return inOtherHands()
+	var asked time.Time
+	for {
+		d, mine, err := k.hold(ctx, dutyIndex)
+		switch {
+		case err != nil:
+			return err
+		case mine:
+			if err = k.fillHeld(ctx, progress); errors.Is(err, errNotHeld) {
+				err = inOtherHands()
+			}
+			return err
+		case asked.IsZero():
+			asked = time.Now()
+			err = k.askToFill(ctx)
+		case d.version == k.version():
+			return nil
+		case d.version != "" || d.done < 0 && time.Since(asked) > k.dutyTime: // it is of another version, or does not follow
+			return inOtherHands()
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(k.poll):
+		}
 	}
-	if err == nil {
-		err = k.fillHeld(ctx, progress)
-	}
-	if errors.Is(err, errNotHeld) {
-		err = inOtherHands()
-	}
-	return err
+}
+
+func (k *Keeper) askToFill(ctx context.Context) error {
+	return k.change(ctx, func(ctx context.Context, t *tx) error {
+		_, err := exec(ctx, t.on, askDuty, dutyIndex)
+		return err
+	})
 }
 
 func inOtherHands() error {

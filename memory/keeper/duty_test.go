@@ -78,6 +78,31 @@ func TestOpenGoesOnWhereAnotherReplicaTookTheIndexOver(t *testing.T) {
 	})
 }
 
+// Who serves has the index in hand, and fills it when another one asks for that.
+func TestARebuildIsDoneByTheReplicaThatFollows(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		store := &counting{Store: index.New()}
+		with := func(c *Config) {
+			c.Store, c.Shared, c.dutyTime, c.Poll = store, true, 5*time.Second, 10*time.Millisecond
+		}
+		serving, asking := r.open(with), r.again().open(with)
+		serving.testOnlyRemember(t, ann, said("common one"), said("common two"))
+		asking.testOnlySync(t)
+		must(t, store.Store.Reset(t.Context(), serving.version())) // its contents are lost
+		for rebuilds := range 3 {
+			serving.testOnlyRemember(t, ann, said("common more "+string(rune('a'+rebuilds)))) // which the other one follows meanwhile
+			before := store.resets.Load()
+			must(t, asking.Rebuild(t.Context(), nil))
+			if n := store.resets.Load() - before; n != 1 {
+				t.Errorf("the index was filled anew %d times", n)
+			}
+			if got := finds(t, store, ann, "common"); len(got) < 3+rebuilds {
+				t.Errorf("%d are found after rebuild %d", len(got), rebuilds+1)
+			}
+		}
+	})
+}
+
 // A replica that lost its duty puts a memory in after the other one has taken it out.
 func TestWhatALateReplicaPutsInOfAForgottenMemoryIsTakenOut(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {

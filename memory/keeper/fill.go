@@ -16,7 +16,7 @@ import (
 
 // entryVersion names how entries are made of memories. It changes with the terms
 // that tokens gives, and with the columns that an entry is made of.
-const entryVersion = "terms 1"
+const entryVersion = "terms 2"
 
 // Bounds of what a rebuild reads and puts together.
 const (
@@ -160,8 +160,10 @@ func vectorFrom(raw []byte) []float32 {
 
 // Rebuild empties the index and fills it from the truth; progress, which may be nil,
 // is told how many memories are in so far. Recalls go on meanwhile and find what is
-// there. Of a Store that all replicas share, one rebuilds at a time: it fails with
-// StoreConflict while another does.
+// there. Of a Store that all replicas share, one rebuilds at a time: where another one
+// follows it, that one does, without a word of progress, and Rebuild waits for it. It
+// fails with StoreConflict where the other one does not begin in time, or is of another
+// version.
 func (k *Keeper) Rebuild(ctx context.Context, progress func(done int)) error {
 	const op = "keeper.Rebuild"
 	if k.store == nil {

@@ -231,3 +231,25 @@ func TestAScrubThatFailedIsMadeUpFor(t *testing.T) {
 		t.Errorf("it was scrubbed %d times", 1-failures)
 	}
 }
+
+// The words of a session that is silenced leave the files, as forgotten ones do; where
+// nothing was silenced, nobody waits for that.
+func TestASilencedSessionIsScrubbed(t *testing.T) {
+	r := sqliteRig(t)
+	scrub, scrubs := r.db.Scrub, 0
+	r.db.Scrub = func(ctx context.Context) error { scrubs++; return scrub(ctx) }
+	k := r.open(func(c *Config) { c.Store = nil })
+	_, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "d", Session: "s1", Question: "which zinfandel"})
+	must(t, err)
+	must(t, k.Silence(t.Context(), ann, "s2"))
+	if scrubs != 0 {
+		t.Error("files are scrubbed where nothing was silenced")
+	}
+	for range 2 {
+		must(t, k.Silence(t.Context(), ann, "s1"))
+	}
+	files := filesWith(t, filepath.Dir(r.dsn), "zinfandel")
+	if scrubs != 1 || len(files) != 0 {
+		t.Errorf("scrubbed %d times; the words are in %v", scrubs, files)
+	}
+}

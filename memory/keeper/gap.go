@@ -332,7 +332,7 @@ func (t *tx) keepAnswer(ctx context.Context, s stored, r *memory.Resolved, quest
 		if err := checkNode(n); err != nil {
 			return err
 		}
-		next, err := t.remember(ctx, n)
+		next, err := t.rememberUnless(ctx, n, counts)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -258,6 +259,12 @@ func TestATraceIsWrittenAtThreeMoments(t *testing.T) {
 		must(t, err)
 		_, err = k.Act(t.Context(), ann, shown.ID, memory.Reject, "")
 		wantCode(t, err, abi.BadValue)
+		for _, endless := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+			for _, right := range []*bool{nil, new(true)} {
+				_, err = k.Attribute(t.Context(), ann, shown.ID, &endless, right)
+				wantCode(t, err, abi.BadValue)
+			}
+		}
 		now.move(time.Minute)
 		done, err := k.Attribute(t.Context(), ann, shown.ID, &lift, nil)
 		must(t, err)
@@ -313,6 +320,64 @@ func TestAReconciliationComparesOutsideOfATransaction(t *testing.T) {
 	})
 }
 
+// Attributions of the same moment are replayed in the order in which they moved the
+// score, which matters at its bounds; and from where it began, whatever a host begins
+// with today.
+func TestAReplayBeginsAndGoesOnAsTheScoreDid(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		now := newClock()
+		k := r.open(withClock(now), func(c *Config) { c.InitialTrust = 0.97 })
+		var traces []string
+		for range 8 {
+			trace, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "pricing", Point: "p"})
+			must(t, err)
+			_, err = k.Act(t.Context(), ann, trace.ID, memory.Accept, "")
+			must(t, err)
+			traces = append(traces, trace.ID)
+		}
+		slices.Reverse(traces) // else the order of the ids is that of the attributions
+		for i, id := range traces {
+			_, err := k.Attribute(t.Context(), ann, id, new(0.5-float64(i%2)), nil)
+			must(t, err)
+		}
+		want, err := k.Trust(t.Context(), ann, "pricing")
+		must(t, err)
+		again := r.again().open(withClock(now), func(c *Config) { c.InitialTrust = 0.2 })
+		replayed, err := again.ReplayTrust(t.Context(), ann)
+		must(t, err)
+		if got := replayed.Scores[memory.TrustKey{Tenant: ann.Tenant, User: ann.User, Domain: "pricing"}]; got != want || len(replayed.Differ) != 0 {
+			t.Errorf("replayed %v, was %v; %v differ", got, want, replayed.Differ)
+		}
+		if got, err := again.Trust(t.Context(), ann, "pricing"); err != nil || got != want {
+			t.Errorf("the score is %v after the replay, was %v, %v", got, want, err)
+		}
+	})
+}
+
+// A score that moves while the traces are read is not overwritten.
+func TestAReplayGivesWayToAnAttribution(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open(func(c *Config) { c.Store = nil })
+		decide(t, k, ann, "wine", nil)
+		write, other := r.db.Write, r.again().open(func(c *Config) { c.Store = nil })
+		first := func() { decide(t, other, ann, "wine", nil) }
+		r.db.Write = func(ctx context.Context, run func(context.Context, host.Statements) error) error {
+			first()
+			return write(ctx, run)
+		}
+		late := r.open(func(c *Config) { c.Store = nil })
+		first = func() {}
+		before, err := k.Trusts(t.Context(), ann)
+		must(t, err)
+		first = func() { first = func() {}; decide(t, other, ann, "wine", nil) }
+		_, err = late.ReplayTrust(t.Context(), ann)
+		wantCode(t, err, abi.StoreConflict)
+		if after, err := k.Trusts(t.Context(), ann); err != nil || maps.Equal(after, before) {
+			t.Errorf("the trust is %v, as before; %v", after, err)
+		}
+	})
+}
+
 func TestAReplayReadsAllTracesOrFails(t *testing.T) {
 	k := sqliteRig(t).open(func(c *Config) { c.Store = nil })
 	for range tracesPage + 10 {
@@ -336,4 +401,53 @@ func TestAReplayReadsAllTracesOrFails(t *testing.T) {
 	if must(t, err); len(outcomes) != tracesPage+10 || outcomes[0].Question+outcomes[0].Output+outcomes[0].Alternative != "" {
 		t.Errorf("%d outcomes, the first %+v", len(outcomes), outcomes[0])
 	}
+}
+
+// What a memory is believed may change while its behaviour is compared. Then nothing is
+// added to what was compared: the next reconciliation finds it again.
+func TestAnAgreementGivesWayToWhatIsBelievedSince(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		write, before := r.db.Write, func() {}
+		r.db.Write = func(ctx context.Context, run func(context.Context, host.Statements) error) error {
+			first := before
+			before = func() {}
+			first()
+			return write(ctx, run)
+		}
+		k := r.open(func(c *Config) { c.Store = nil })
+		n, claim := said("open with 10 minutes of talk"), memory.Between("opening.minutes", 10, 10, "min")
+		n.Claim, n.At = &claim, k.now().Add(-time.Hour)
+		habit := memory.Node{Text: "opened with 10 minutes", Layer: memory.Behaviour, Kind: memory.Habit, Claim: &claim, Source: memory.Source{Session: "live1", Order: 1}}
+		id := k.testOnlyRemember(t, ann, n, habit)[0]
+		before = func() { must(t, k.Believe(t.Context(), ann, id, 0.3, 7, time.Time{})) }
+		for i, agreed := range []int{0, 1} {
+			done, err := k.Reconcile(t.Context(), ann, memory.DefaultReconcile())
+			must(t, err)
+			got := k.testOnlyGet(t, ann, id)
+			if len(done.Agreed) != agreed || got.Verified != 7+agreed || agreed == 0 && got.Trust != 0.3 {
+				t.Errorf("reconciliation %d: %d agreed; trust %v, verified %d", i+1, len(done.Agreed), got.Trust, got.Verified)
+			}
+		}
+	})
+}
+
+// What the user did not do as he was told was of no use to him.
+func TestOnlyAnAcceptedOutputCountsAsAUse(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		ids := k.testOnlyRemember(t, ann, said("tea one"), said("cups two"), said("wine three"))
+		for i, action := range []memory.Decision{memory.Accept, memory.Reject, memory.Modify} {
+			trace, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "d", Sources: ids[i : i+1]})
+			must(t, err)
+			_, err = k.Act(t.Context(), ann, trace.ID, action, "")
+			must(t, err)
+			want := 0
+			if action == memory.Accept {
+				want = 1
+			}
+			if n := k.testOnlyGet(t, ann, ids[i]); n.Adopts != want || n.LastUsed.IsZero() != (want == 0) {
+				t.Errorf("%s: adopted %d times, used last %v", action, n.Adopts, n.LastUsed)
+			}
+		}
+	})
 }

@@ -137,10 +137,10 @@ func TestAVerdictThatCannotBeReadTurnsTheLegOffAndIsTold(t *testing.T) {
 		for name, detail := range map[string]string{
 			"no JSON":        `{`,
 			"empty":          `{}`,
-			"another model":  `{"model":"x","terms":"terms 1","ranking":"measured","meaning":0.5,"data":"d","figures":{"on":true}}`,
-			"no weight":      `{"model":"fake ","terms":"terms 1","ranking":"measured","data":"d","figures":{"on":true}}`,
-			"a wild weight":  `{"model":"fake ","terms":"terms 1","ranking":"measured","meaning":1e300,"data":"d","figures":{"on":true}}`,
-			"another's rank": `{"model":"fake ","terms":"terms 1","ranking":"specified","meaning":0.2,"data":"d","figures":{"on":true}}`,
+			"another model":  `{"model":"x","terms":"terms 2","ranking":"measured","meaning":0.5,"data":"d","figures":{"on":true}}`,
+			"no weight":      `{"model":"fake ","terms":"terms 2","ranking":"measured","data":"d","figures":{"on":true}}`,
+			"a wild weight":  `{"model":"fake ","terms":"terms 2","ranking":"measured","meaning":1e300,"data":"d","figures":{"on":true}}`,
+			"another's rank": `{"model":"fake ","terms":"terms 2","ranking":"specified","meaning":0.2,"data":"d","figures":{"on":true}}`,
 		} {
 			model, said := &fakeEmbedder{}, &log{}
 			command.testOnlyJudged(t, verdictOn(model, true))
@@ -382,7 +382,7 @@ func TestWhoWaitsForVectorsIsToldThatTheModelIsDown(t *testing.T) {
 
 func FuzzAVerdictIsReadOnlyWhereItIsOne(f *testing.F) {
 	for _, detail := range []string{
-		`{"model":"m","terms":"terms 1","ranking":"measured","meaning":0.35,"data":"d","figures":{"on":true},"at":"2026-03-01T08:00:00Z"}`,
+		`{"model":"m","terms":"terms 2","ranking":"measured","meaning":0.35,"data":"d","figures":{"on":true},"at":"2026-03-01T08:00:00Z"}`,
 		`{"model":"m","ranking":"measured","meaning":1e999,"data":"d"}`, `{"figures":{"on":true}}`, `[]`, `null`, `{`, ``,
 	} {
 		f.Add([]byte(detail))

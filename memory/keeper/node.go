@@ -19,6 +19,28 @@ type stored struct {
 	// validity went until Prior.
 	Ended time.Time `json:"ended,omitzero"`
 	Prior time.Time `json:"prior,omitzero"`
+	// Taken is what was thought otherwise for a time, until Restore took it back.
+	Taken []takenBack `json:"taken_back,omitempty"`
+}
+
+// A takenBack is a time in which a memory was known to hold until another time than
+// before and after it, or to be wrong.
+type takenBack struct {
+	Known memory.Span `json:"known"`
+	Until time.Time   `json:"until,omitzero"`
+	Wrong bool        `json:"wrong,omitempty"`
+}
+
+// maxTaken bounds what is kept of changes of mind about one memory; of more, the oldest
+// go, and are as if they had not been.
+const maxTaken = 16
+
+// until gives when the memory's validity ends by its own words, whatever ended it since.
+func (s stored) until() time.Time {
+	if s.Ended.IsZero() {
+		return s.Valid.Until
+	}
+	return s.Prior
 }
 
 const (

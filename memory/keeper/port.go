@@ -22,19 +22,25 @@ const (
 	MaxImport    = 1_000_000
 )
 
-// Export writes all memories of an owner, one JSON object of a memory.Node in a line, and gives
+// Export writes all memories of an owner, one JSON object of a memory.Node in a line, with
+// what was thought of it before (ended, prior, taken_back), and gives
 // how many. Mask, which may be nil, is given every text and gives what is written
-// in its place: for a copy that leaves the house. The index text is then left out. Of
-// documents it writes the memories, and not their places: see Learn.
+// in its place: for a copy that leaves the house. Text is also what a claim is about, the
+// domain, the document and the device. The index text and the numbers of claims are then
+// left out. Of documents it writes the memories, and not their places: see Learn.
 func (k *Keeper) Export(ctx context.Context, o Owner, w io.Writer, mask func(text string) string) (int, error) {
 	const op = "keeper.Export"
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
+	if err := o.check(); err != nil {
+		return 0, fail(op, err)
+	}
 	for n, after := 0, memory.ID(""); ; {
-		page, err := k.List(ctx, o, Page{After: after})
+		page, err := k.list(ctx, o, Page{After: after, Limit: MaxPage})
 		for _, one := range page {
 			if err == nil {
-				err = lines.Encode(masked(one, mask))
+				one.Node = masked(one.Node, mask)
+				err = lines.Encode(one)
 			}
 			if err == nil {
 				n, after = n+1, one.ID
@@ -51,10 +57,11 @@ func masked(n memory.Node, mask func(text string) string) memory.Node {
 		return n
 	}
 	n.Text, n.IndexText = mask(n.Text), ""
-	n.Entity, n.Source.Speaker = mask(n.Entity), mask(n.Source.Speaker)
+	for _, text := range []*string{&n.Entity, &n.Domain, &n.Source.Speaker, &n.Source.Document, &n.Source.Device} {
+		*text = mask(*text)
+	}
 	if n.Claim != nil {
-		c := *n.Claim
-		c.Words = nil
+		c := memory.Claim{Topic: mask(n.Claim.Topic), Unit: mask(n.Claim.Unit), Not: n.Claim.Not}
 		for _, word := range n.Claim.Words {
 			c.Words = append(c.Words, mask(word))
 		}
@@ -98,7 +105,7 @@ func (k *Keeper) Import(ctx context.Context, o Owner, r io.Reader) (done Importe
 
 // readBatch reads lines until there are enough memories, the end, or a line that
 // cannot be kept, which does not count as read.
-func readBatch(lines *bufio.Scanner, before int) (batch []memory.Node, read int, broken error) {
+func readBatch(lines *bufio.Scanner, before int) (batch []stored, read int, broken error) {
 	for len(batch) < MaxRemember && lines.Scan() {
 		n, ok, err := parseLine(lines.Bytes())
 		if err != nil || before+read == MaxImport {
@@ -116,7 +123,7 @@ func readBatch(lines *bufio.Scanner, before int) (batch []memory.Node, read int,
 }
 
 // importSome keeps memories, and gives how many were not there.
-func (k *Keeper) importSome(ctx context.Context, o Owner, batch []memory.Node) (kept int, err error) {
+func (k *Keeper) importSome(ctx context.Context, o Owner, batch []stored) (kept int, err error) {
 	if len(batch) == 0 {
 		return 0, nil
 	}
@@ -136,7 +143,8 @@ func (k *Keeper) importSome(ctx context.Context, o Owner, batch []memory.Node) (
 	return kept, err
 }
 
-func (t *tx) importOne(ctx context.Context, o Owner, n memory.Node) (kept bool, err error) {
+func (t *tx) importOne(ctx context.Context, o Owner, s stored) (kept bool, err error) {
+	n := s.Node
 	if n.ID == "" {
 		r, err := t.remember(ctx, t.fresh(o, n))
 		return r.Kept, err
@@ -160,7 +168,8 @@ func (t *tx) importOne(ctx context.Context, o Owner, n memory.Node) (kept bool, 
 		}
 	}
 	if err == nil {
-		err = t.addNew(ctx, stored{Node: n}, bandsOf(n))
+		s.Node = n
+		err = t.addNew(ctx, s, bandsOf(n))
 	}
 	if err == nil && n.SupersededBy != "" {
 		err = t.link(ctx, o, n.ID, roleNext, string(n.SupersededBy))
@@ -190,14 +199,17 @@ func importSpace() uuid.UUID { return uuid.MustParse("0c9a35c8-7f0e-5f3c-9d0b-2f
 
 // parseLine reads one line, and refuses one that is no memory. An empty line is
 // none.
-func parseLine(line []byte) (n memory.Node, ok bool, err error) {
+func parseLine(line []byte) (s stored, ok bool, err error) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
-		return n, false, nil
+		return s, false, nil
 	}
-	if err := json.Unmarshal(line, &n); err != nil {
-		return n, false, err
+	if err := json.Unmarshal(line, &s); err != nil {
+		return s, false, err
 	}
-	return n, true, checkNode(n)
+	if len(s.Taken) > maxTaken {
+		return s, false, badValue("what was thought of it changed %d times; at most %d are kept", len(s.Taken), maxTaken)
+	}
+	return s, true, checkNode(s.Node)
 }
 
 func lineProblem(line int, cause error) error {

@@ -34,6 +34,15 @@ func (s stored) holds(m Moment, now time.Time) bool {
 		if m.Known.Before(s.Ended) { // nobody knew yet that it would end
 			until = s.Prior
 		}
+		for _, thought := range s.Taken {
+			if m.Known.Before(thought.Known.From) || !m.Known.Before(thought.Known.Until) {
+				continue
+			}
+			if thought.Wrong {
+				return false
+			}
+			until = thought.Until
+		}
 	}
 	if m.True.IsZero() {
 		from = from.Add(-clockSkew)
@@ -84,19 +93,28 @@ func (k *Keeper) List(ctx context.Context, o Owner, p Page) ([]memory.Node, erro
 	if p.Limit <= 0 || p.Limit > MaxPage {
 		p.Limit = MaxPage
 	}
+	all, err := k.list(ctx, o, p)
 	var page []memory.Node
+	for _, s := range all {
+		page = append(page, s.Node)
+	}
+	return page, fail(op, err)
+}
+
+// list gives a page with what an as-of question needs.
+func (k *Keeper) list(ctx context.Context, o Owner, p Page) (page []stored, err error) {
 	for after, more := p.After, true; more && len(page) < p.Limit; {
 		n := 0
 		err := each(ctx, k.db.Reads, nodesAfter, append(ownerArgs(o), string(after), MaxPage), func(rows *sql.Rows) error {
 			s, err := scanNode(rows)
 			n, after = n+1, s.ID
 			if err == nil && len(page) < p.Limit && p.wants(s, k.now()) {
-				page = append(page, s.Node)
+				page = append(page, s)
 			}
 			return err
 		})
 		if err != nil {
-			return nil, fail(op, err)
+			return nil, err
 		}
 		more = n == MaxPage
 	}

@@ -15,6 +15,8 @@ const (
 	DefaultRecall = 10
 	MaxQueryBytes = 16 << 10
 	queryTime     = 2 * time.Second // for the vector of a query; after that words alone answer
+	widerBy       = 4               // times the candidates, where too few of them hold at the moment
+	maxCandidates = 10_000          // of one search, as many as an index gives: a matter that changed every hour for a year
 )
 
 // A Query asks for memories.
@@ -55,11 +57,7 @@ func (k *Keeper) Recall(ctx context.Context, q Query) ([]Hit, error) {
 	if q.Limit == 0 {
 		q.Limit = DefaultRecall
 	}
-	ranked, err := k.rank(ctx, q)
-	if err != nil {
-		return nil, fail(op, err)
-	}
-	hits, err := k.read(ctx, q, ranked)
+	hits, err := k.recall(ctx, q)
 	if err != nil {
 		return nil, fail(op, err)
 	}
@@ -85,26 +83,45 @@ func (q Query) check() error {
 	return o.check()
 }
 
-// rank gives the candidates of both legs in one list.
-func (k *Keeper) rank(ctx context.Context, q Query) ([]memory.Hit, error) {
-	leg, filter := k.Leg(), q.Filter
-	ranking := k.rankingOf(leg)
+// recall looks among more candidates where those that it has hold too seldom: no index
+// knows when a memory holds, and of a price that changes daily one in hundreds does.
+func (k *Keeper) recall(ctx context.Context, q Query) ([]Hit, error) {
+	leg := k.Leg()
+	vector := k.vectorOf(ctx, leg, q.Text)
+	for times := 1; ; times *= widerBy {
+		ranked, more, err := k.rank(ctx, q, leg, vector, times)
+		if err != nil {
+			return nil, err
+		}
+		hits, err := k.read(ctx, q, ranked)
+		if err != nil || len(hits) == q.Limit || !more {
+			return hits, err
+		}
+	}
+}
+
+// rank gives the candidates of both legs in one list, some times as many as the ranking
+// asks for, and tells whether there may be more.
+func (k *Keeper) rank(ctx context.Context, q Query, leg Leg, vector []float32, times int) (ranked []memory.Hit, more bool, err error) {
+	filter, ranking := q.Filter, k.rankingOf(leg)
 	words, near := ranking.Windows(q.Limit)
+	words, near = min(words*times, maxCandidates), min(near*times, maxCandidates)
 	if q.AsOf != nil && len(filter.Statuses) == 0 {
 		filter.Statuses = []memory.Status{memory.Active, memory.Superseded, memory.Falsified, memory.Archived}
 	}
 	sparse, err := k.store.Sparse(ctx, filter, tokens.Query(q.Text), words)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var dense []memory.Found
-	if vector := k.vectorOf(ctx, leg, q.Text); vector != nil {
+	if vector != nil {
 		if dense, err = k.store.Dense(ctx, filter, vector, near); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
+	more = len(sparse) == words && words < maxCandidates || vector != nil && len(dense) == near && near < maxCandidates
 	asked := memory.Asked{Text: q.Text, Now: k.now(), Limit: len(sparse) + len(dense), Near: near}
-	return memory.Rank(asked, sparse, dense, ranking), nil
+	return memory.Rank(asked, sparse, dense, ranking), more, nil
 }
 
 // vectorOf gives the vector of a query, or nil where there is none to be had.

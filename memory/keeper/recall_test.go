@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -100,6 +101,38 @@ func TestTenantsAndUsersDoNotSeeEachOther(t *testing.T) {
 		}
 		if got := recall(t, k, Query{Filter: memory.Filter{Tenant: "shop"}, AllUsers: true, Text: "tea"}); len(got) != 2 {
 			t.Errorf("all users of a tenant: %v", got)
+		}
+	})
+}
+
+// All versions of a matter have the same terms, and one of them held at a moment.
+func TestAsOfFindsOneVersionAmongHundreds(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		const versions = 700
+		now := newClock()
+		k := r.open(withClock(now))
+		stock := func(i int) memory.Node {
+			n := memory.Node{Text: "1001 stock: some", Layer: memory.Fact, Kind: memory.FactOf, Entity: "1001", Status: memory.Superseded}
+			n.Valid = memory.Span{From: now.now().Add(time.Duration(i) * time.Hour), Until: now.now().Add(time.Duration(i+1) * time.Hour)}
+			return n
+		}
+		ids := make([]memory.ID, versions)
+		must(t, k.change(t.Context(), func(ctx context.Context, tx *tx) error {
+			for i := range ids {
+				n := tx.fresh(ann, stock(i))
+				if ids[i] = n.ID; tx.add(ctx, stored{Node: n}) != nil {
+					t.Error("it is not kept")
+				}
+			}
+			return nil
+		}))
+		k.testOnlySync(t)
+		for _, i := range []int{0, 310, 600, 690} {
+			hits, err := k.Recall(t.Context(), Query{Filter: of(ann), Text: "stock 1001", AsOf: &Moment{True: now.now().Add(time.Duration(i)*time.Hour + time.Minute)}})
+			must(t, err)
+			if len(hits) != 1 || hits[0].Node.ID != ids[i] {
+				t.Errorf("as of version %d there are %d", i, len(hits))
+			}
 		}
 	})
 }

@@ -82,16 +82,22 @@ func orTime(at, otherwise time.Time) time.Time {
 // together.
 func newID() memory.ID { return memory.ID(uuid.Must(uuid.NewV7()).String()) }
 
-// remember keeps a memory that is new, which nothing has superseded yet: an id in its
-// SupersededBy would be one of nobody's, or of the memory that it is a copy of.
+// remember keeps a memory that is new.
 func (t *tx) remember(ctx context.Context, n memory.Node) (Remembering, error) {
+	return t.rememberUnless(ctx, n, func(memory.Status) bool { return true })
+}
+
+// rememberUnless keeps a memory that is new, or one that says the same only where that is
+// of statuses that will not do. Nothing has superseded it yet: an id in its SupersededBy
+// would be one of nobody's, or of the memory that it is a copy of.
+func (t *tx) rememberUnless(ctx context.Context, n memory.Node, will func(memory.Status) bool) (Remembering, error) {
 	n.SupersededBy = ""
 	marks := bandsOf(n)
 	old, found, err := t.findSame(ctx, n, marks)
 	switch {
 	case err != nil:
 		return Remembering{}, err
-	case found:
+	case found && will(old.Status):
 		return Remembering{ID: old.ID}, t.verify(ctx, old, n)
 	}
 	return Remembering{ID: n.ID, Kept: true}, t.addNew(ctx, stored{Node: n}, marks)
@@ -123,8 +129,9 @@ func (t *tx) addBands(ctx context.Context, o Owner, id memory.ID, marks [bands]i
 	return err
 }
 
-// findSame looks for a memory that says the same, and still counts or comes from
-// the same source.
+// findSame looks for a memory that says the same, until the same time, and still counts
+// or comes from the same source. One that said so until another time says something else:
+// a coupon of last week is no news of this week's.
 func (t *tx) findSame(ctx context.Context, n memory.Node, marks [bands]int64) (stored, bool, error) {
 	o := Owner{n.Tenant, n.User}
 	args := ownerArgs(o)
@@ -140,7 +147,7 @@ func (t *tx) findSame(ctx context.Context, n memory.Node, marks [bands]int64) (s
 	if err != nil {
 		return stored{}, false, err
 	}
-	found = slices.DeleteFunc(found, func(s stored) bool { return !sameMeaning(s.Node, n) })
+	found = slices.DeleteFunc(found, func(s stored) bool { return !sameMeaning(s.Node, n) || !s.until().Equal(n.Valid.Until) })
 	for _, s := range found {
 		if counts(s.Status) {
 			return s, true, nil

@@ -3,6 +3,7 @@ package keeper
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,6 +137,15 @@ func TestSayingItAgainBringsAnArchivedMemoryBack(t *testing.T) {
 	if again := k.testOnlyRemember(t, ann, said("likes tea"))[0]; again != id || k.testOnlyGet(t, ann, id).Status != memory.Active {
 		t.Errorf("it is %s and %s", again, k.testOnlyGet(t, ann, id).Status)
 	}
+	life, err := k.Why(t.Context(), ann, id, memory.DefaultForget(), "en")
+	must(t, err)
+	var events []string
+	for _, e := range life.Events {
+		events = append(events, e.What)
+	}
+	if want := []string{Remembered, Archived, Restored}; !slices.Equal(events, want) {
+		t.Errorf("its life tells %v, want %v", events, want)
+	}
 }
 
 func TestARedeliveryOfASupersededMemoryMakesNoNewOne(t *testing.T) {
@@ -232,11 +242,63 @@ func TestWordsOfTheUserAreTheSameOnlyInTheirOrder(t *testing.T) {
 			t.Errorf("%q and %q are one memory: %v", tt.a, tt.b, same)
 		}
 	}
-	a, b := said(fmt.Sprintf(rule, "red")), said(fmt.Sprintf(rule, "blue"))
-	a.Layer, b.Layer = memory.Fact, memory.Fact
-	if !sameMeaning(a, b) {
-		t.Error("two facts with nearly the same terms are two")
+}
+
+func TestFactsThatDifferInOneWordAreTwo(t *testing.T) {
+	const race = "of the five presenters of the evening who sold the red and the blue packaging in the second hour of the show the one who won was %s"
+	fact := func(text string) memory.Node {
+		return memory.Node{Text: text, Layer: memory.Fact, Kind: memory.FactOf, Trust: memory.FactTrust}
 	}
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{fmt.Sprintf(race, "alice"), fmt.Sprintf(race, "robert"), false},
+		{"the price of the red packaging of the summer collection of the shop of the north went up", "the price of the red packaging of the summer collection of the shop of the north went down", false},
+		{"alice sold more than robert", "robert sold more than alice", false},
+		{"The price of the tea went up.", "price of a tea went up", true},
+	} {
+		ids := sqliteRig(t).open().testOnlyRemember(t, ann, fact(tt.a), fact(tt.b))
+		if same := ids[0] == ids[1]; same != tt.same {
+			t.Errorf("%q and %q are one memory: %v", tt.a, tt.b, same)
+		}
+	}
+}
+
+// Of the words of week 1, which hold until its end, nothing is left in week 3.
+func TestWhatHoldsUntilAnotherTimeIsAnotherMemory(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		const week = 7 * 24 * time.Hour
+		now := newClock()
+		k := r.open(withClock(now))
+		coupon := func(layer memory.Layer) memory.Node {
+			n := memory.Node{Text: "coupon of ten for everybody", Layer: layer, Kind: memory.FactOf, Trust: memory.FactTrust, Source: memory.Source{Session: "s1", Call: "c1"}}
+			n.Valid = memory.Span{From: now.now(), Until: now.now().Add(week)}
+			return n
+		}
+		fact := func() memory.Node {
+			n := coupon(memory.Fact)
+			n.Claim = &memory.Claim{Topic: "coupon", Words: []string{"ten"}}
+			return n
+		}
+		for i := range 2 {
+			first := k.testOnlyRemember(t, ann, coupon(memory.Declared), coupon(memory.Declared))
+			if first[0] != first[1] {
+				t.Error("the very same coupon is kept twice")
+			}
+			for j := range 2 {
+				all, err := k.Renew(t.Context(), ann, []memory.Node{fact()})
+				must(t, err)
+				if all[0].Kept != (j == 0) {
+					t.Errorf("week %d, renewed %d times: %+v", 1+2*i, j+1, all)
+				}
+			}
+			if got := recall(t, k, Query{Filter: of(ann), Text: "coupon"}); len(got) != 2 {
+				t.Errorf("week %d: %q", 1+2*i, got)
+			}
+			now.move(2 * week)
+		}
+	})
 }
 
 func TestASourceWithoutANameVerifiesNothing(t *testing.T) {

@@ -96,13 +96,24 @@ func (t *tx) renew(ctx context.Context, n memory.Node) (Remembering, error) {
 			return Remembering{ID: old.ID}, err
 		}
 	}
+	if old, is, err := t.saidAtOnce(ctx, n); err != nil || is {
+		return Remembering{ID: old}, err
+	}
 	return t.replace(ctx, older, n)
+}
+
+// saidAtOnce tells whether the same source said the very same at the same time already,
+// and something else in its place since: one result that names several prices of one
+// product. The last that differs counts, and stays where the result is renewed.
+func (t *tx) saidAtOnce(ctx context.Context, n memory.Node) (memory.ID, bool, error) {
+	old, found, err := t.findSame(ctx, n, bandsOf(n))
+	return old.ID, found && !counts(old.Status) && old.At.Equal(n.At), err
 }
 
 // isKnown tells whether a memory has nothing to add to one of its matter, and has the
 // source of a fact count.
 func (t *tx) isKnown(ctx context.Context, old stored, n memory.Node) (bool, error) {
-	same := reflect.DeepEqual(old.Claim, n.Claim)
+	same := reflect.DeepEqual(old.Claim, n.Claim) && old.until().Equal(n.Valid.Until)
 	switch {
 	case !memory.Renews(old.Node, n): // late: something newer is known
 		return true, nil
@@ -114,7 +125,8 @@ func (t *tx) isKnown(ctx context.Context, old stored, n memory.Node) (bool, erro
 	return false, nil
 }
 
-// replace has a new memory supersede others.
+// replace has a new memory supersede others, or one that says so already and counts: what
+// does not count can take no other's place.
 func (t *tx) replace(ctx context.Context, older []stored, n memory.Node) (Remembering, error) {
 	until := orTime(n.Valid.From, n.At)
 	if n.Layer == memory.Behaviour { // its Valid.From is the beginning of a window, which overlaps the one before
@@ -122,15 +134,12 @@ func (t *tx) replace(ctx context.Context, older []stored, n memory.Node) (Rememb
 	}
 	for i := range older {
 		older[i].end(memory.Superseded, until, t.at)
-		if err := t.save(ctx, older[i]); err != nil { // first: else the new one might be taken for it
+		if err := t.save(ctx, older[i]); err != nil { // first: else the new one would be taken for it
 			return Remembering{}, err
 		}
 	}
-	next, err := t.remember(ctx, n)
+	next, err := t.rememberUnless(ctx, n, counts)
 	for _, old := range older {
-		if err == nil && next.ID == old.ID {
-			err = badValue("memory %s cannot be superseded by what its own source said", old.ID)
-		}
 		if err == nil {
 			old.SupersededBy = next.ID
 			err = t.save(ctx, old)

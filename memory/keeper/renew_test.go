@@ -69,6 +69,63 @@ func TestOfAMatterTheNewestCounts(t *testing.T) {
 	})
 }
 
+// One result may name several prices of one product. One of them counts, whatever is
+// renewed again, and nothing is superseded by what does not count.
+func TestOfOneResultWithSeveralPricesOneCounts(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k, day := r.open(), newClock().now()
+		result := memory.Result{Tenant: ann.Tenant, User: ann.User, Session: "s1", Call: "c1", At: day, Data: []byte(`{"sku":"1001","price":99,"variants":[{"price":89},{"price":99}]}`)}
+		facts, err := memory.Facts(memory.ShopFacts(), result)
+		must(t, err)
+		for range 3 {
+			_, err := k.Renew(t.Context(), ann, facts)
+			must(t, err)
+			if got := active(t, k, memory.Fact); !slices.Equal(got, []string{"1001 price: 89 CNY"}) {
+				t.Errorf("%q count", got)
+			}
+		}
+		k.testOnlyChainsEnd(t, 2)
+	})
+}
+
+// A call that is told again at a later time says that its price counts now.
+func TestACallThatIsRenewedLaterCountsAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k, day := r.open(), newClock().now()
+		again := priced("1001", 99, day)
+		for i, n := range []memory.Node{again, priced("1001", 89, day.Add(time.Hour)), again, again} {
+			if i == 3 {
+				n.At = day.Add(2 * time.Hour)
+				n.Valid.From = n.At
+			}
+			_, err := k.Renew(t.Context(), ann, []memory.Node{n})
+			must(t, err)
+		}
+		if got := active(t, k, memory.Fact); !slices.Equal(got, []string{"1001 price: 99 CNY"}) {
+			t.Errorf("%q count", got)
+		}
+		k.testOnlyChainsEnd(t, 3)
+	})
+}
+
+// testOnlyChainsEnd fails unless all memories of a number lead to one that counts.
+func (k *Keeper) testOnlyChainsEnd(t testing.TB, memories int) {
+	t.Helper()
+	page, err := k.List(t.Context(), ann, Page{})
+	must(t, err)
+	if len(page) != memories {
+		t.Errorf("there are %d memories, want %d", len(page), memories)
+	}
+	for _, n := range page {
+		for steps := 0; n.Status != memory.Active && steps <= memories; steps++ {
+			n = k.testOnlyGet(t, ann, n.SupersededBy)
+		}
+		if n.Status != memory.Active {
+			t.Errorf("memory %s leads to none that counts", n.ID)
+		}
+	}
+}
+
 // A habit is found among any number of others, with claims and without.
 func TestAHabitRenewsItsOlderOneAmongMany(t *testing.T) {
 	k, day := sqliteRig(t).open(), newClock().now()

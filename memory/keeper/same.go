@@ -14,16 +14,15 @@ import (
 )
 
 // Two memories mean the same if they have the same target, the same numbers and
-// negations, and nearly the same terms; what the user said is the same only in the
-// same words in the same order, since "A before B" has the terms of "B before A". To find such a one among many, each has a
-// few bands: hashes of the least hashes of its terms (MinHash, Broder 1997). Two
+// negations, and the same words in the same order, since "A before B" has the terms of
+// "B before A": what the user said in all words, what was seen in all but those that
+// name nothing. To find such a one among many, each has a few bands: hashes of the least hashes of its terms (MinHash, Broder 1997). Two
 // texts that share nine terms of ten share a band with a probability of 0.995; two
 // that share one of ten with 0.004.
 const (
 	bands       = 4
 	bandHashes  = 3
-	sameTerms   = 0.9 // of all terms that either of them has
-	sameMatches = 64  // candidates that are looked at
+	sameMatches = 64 // candidates that are looked at
 )
 
 // bandsOf gives the bands of a memory's text. They are kept, so that they never
@@ -74,10 +73,20 @@ func sameMeaning(a, b memory.Node) bool {
 }
 
 func sameText(a, b memory.Node) bool {
-	if a.Layer == memory.Declared && a.Source.Document == "" {
-		return slices.Equal(sequenceOf(a.Text), sequenceOf(b.Text))
+	x, y := sequenceOf(a.Text), sequenceOf(b.Text)
+	if a.Layer != memory.Declared {
+		x, y = slices.DeleteFunc(x, namesNothing), slices.DeleteFunc(y, namesNothing)
 	}
-	return sameWords(a.Text, b.Text)
+	return slices.Equal(x, y)
+}
+
+// namesNothing tells whether a word may be there or not, and a text says the same.
+func namesNothing(word string) bool {
+	switch word {
+	case "a", "an", "the", "的", "了":
+		return true
+	}
+	return false
 }
 
 // sequenceOf gives the words, the Han letters and the signs that count of a text, in
@@ -113,20 +122,6 @@ func sequenceOf(text string) (sequence []string) {
 func sameTarget(a, b memory.Node) bool {
 	return a.Layer == b.Layer && a.Kind == b.Kind && a.Entity == b.Entity && a.Domain == b.Domain && a.Scene == b.Scene &&
 		a.Source.Document == b.Source.Document && a.Source.Speaker == b.Source.Speaker
-}
-
-func sameWords(a, b string) bool {
-	x, y := tokens.Bag(a), tokens.Bag(b)
-	if len(x) == 0 || len(y) == 0 { // signs only
-		return strings.TrimSpace(a) == strings.TrimSpace(b)
-	}
-	both := 0
-	for _, term := range x {
-		if y.Find(term.ID) != 0 {
-			both++
-		}
-	}
-	return float64(both) >= sameTerms*float64(len(x)+len(y)-both)
 }
 
 // marksOf gives the few marks of a text that turn its meaning while nearly all of

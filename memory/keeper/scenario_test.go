@@ -58,6 +58,7 @@ type scene struct {
 	begun  time.Time // day 0
 	step   int
 	ids    map[memory.ID]memory.ID // by the names of the scenario
+	words  string                  // of all memories
 }
 
 // A sceneStep is a step of any kind; each uses its own members.
@@ -113,6 +114,7 @@ func (s *scene) wants(step sceneStep, into any) {
 }
 
 func (s *scene) node(step sceneStep) memory.Node {
+	s.words += step.Text + " "
 	n := memory.Node{Text: step.Text, Layer: cmp.Or(step.Layer, memory.Declared), Kind: cmp.Or(step.Kind, memory.Preference), Entity: step.Entity,
 		At: s.clock.now(), Valid: memory.Span{From: s.clock.now()}, Trust: 0.6, Pinned: step.Pinned, Source: memory.Source{Session: step.Session}}
 	if step.Do == "see" {
@@ -179,6 +181,21 @@ func (s *scene) asOf(step sceneStep) {
 		at.Known = s.on(*step.Known)
 	}
 	s.compare(step, Page{AsOf: &at, Entity: step.Entity})
+	s.recalls(step, at)
+}
+
+// recalls asks the index for the words of all memories, as of the same moment.
+func (s *scene) recalls(step sceneStep, at Moment) {
+	s.Helper()
+	s.keeper.testOnlySync(s)
+	o := s.owner(step)
+	hits, err := s.keeper.Recall(s.Context(), Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User, Entity: step.Entity}, Text: s.words, AsOf: &at, Limit: MaxRecall})
+	must(s, err)
+	var got []memory.Node
+	for _, h := range hits {
+		got = append(got, h.Node)
+	}
+	s.are(step, got)
 }
 
 func (s *scene) left(step sceneStep) { s.compare(step, Page{}) }
@@ -186,10 +203,16 @@ func (s *scene) left(step sceneStep) { s.compare(step, Page{}) }
 // compare lists memories and compares them with the names that are wanted.
 func (s *scene) compare(step sceneStep, p Page) {
 	s.Helper()
-	var want []memory.ID
-	s.wants(step, &want)
 	nodes, err := s.keeper.List(s.Context(), s.owner(step), p)
 	must(s, err)
+	s.are(step, nodes)
+}
+
+// are compares memories with the names that are wanted.
+func (s *scene) are(step sceneStep, nodes []memory.Node) {
+	s.Helper()
+	var want []memory.ID
+	s.wants(step, &want)
 	var got []memory.ID
 	for name, id := range s.ids {
 		if slices.ContainsFunc(nodes, func(n memory.Node) bool { return n.ID == id }) {

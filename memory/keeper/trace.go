@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"maps"
+	"math"
 	"time"
 	"unicode/utf8"
 
@@ -149,7 +150,7 @@ func (k *Keeper) Act(ctx context.Context, o Owner, trace string, action memory.D
 // domain, once, in one transaction: the lift of an output that was adopted, or
 // whether the agent was right with one that was not. It gives the trace with its
 // delta. A trace that was attributed already is given as it is. Where what was given
-// does not tell (memory.Trace.Delta), it fails with BadValue.
+// does not tell (memory.Trace.Delta), or the lift is no finite number, it fails with BadValue.
 func (k *Keeper) Attribute(ctx context.Context, o Owner, trace string, lift *float64, agentRight *bool) (memory.Trace, error) {
 	return k.changeTrace(ctx, "keeper.Attribute", o, trace, func(ctx context.Context, t *tx, found *memory.Trace) (bool, error) {
 		if !found.Attributed.IsZero() {
@@ -164,6 +165,9 @@ func (k *Keeper) Attribute(ctx context.Context, o Owner, trace string, lift *flo
 		at := t.at
 		if !at.After(moved) {
 			at = moved.Add(time.Microsecond)
+		}
+		if lift != nil && (math.IsInf(*lift, 0) || math.IsNaN(*lift)) {
+			return false, badValue("a lift of %v; give a number, such as 0.1 for a tenth more", *lift)
 		}
 		found.Lift, found.AgentRight = lift, agentRight
 		next, score, ok := memory.Attribute(score, *found, at)

@@ -22,6 +22,22 @@ func (r *rig) descending(found []memory.Found) {
 	}
 }
 
+// beside has a part hold where another tenant has many entries of the same terms. One
+// word of a query, or words of which the better entry has all that the worse one has,
+// are in one order whatever is rare. Which of two words is rarer is not: an index may
+// count them in all tenants' entries, as Qdrant does.
+func beside(part func(r *rig)) func(r *rig) {
+	return func(r *rig) {
+		var crowd []memory.Entry
+		for i := range 300 {
+			crowd = append(crowd, entry(memory.ID(fmt.Sprintf("crowd %03d", i)), toward(1, 2, 3), with(terms(2, 1, 3, 0.5)), func(e *memory.Entry) { e.Tenant = "crowd" }))
+		}
+		r.put(crowd...)
+		part(r)
+		r.want("the crowd is there", r.sparse(memory.Filter{Tenant: "crowd"}, terms(2, 1), 2), "crowd 000", "crowd 001")
+	}
+}
+
 func ordersByWeight(r *rig) {
 	r.put(entry("a", with(terms(1, 0.5))), entry("b", with(terms(1, 2))), entry("c", with(terms(1, 0.25, 2, 2.2))),
 		entry("d", with(terms(1, 1.5))), entry("e", with(terms(2, 2.2))))

@@ -25,4 +25,11 @@
 // The weights of terms come with the entries; Qdrant multiplies with the IDF that
 // it counts in a shard, over all tenants. The collection has one shard, so that
 // this is the whole index.
+//
+// So the rarity of a word is that among all tenants, where the embedded index counts each
+// tenant's own. Of a query with several words the order of the hits may differ between
+// the two, and it shifts with what other tenants write: who can measure scores exactly
+// learns how frequent a word is on the whole server, and nothing else. The order is the same for one
+// word, and where one hit has all words of another. Tenants that must not
+// share even that are given an index each, by the URL's collection.
 package qdrant

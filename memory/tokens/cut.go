@@ -14,6 +14,7 @@ const (
 	gap     class = iota // ends a run
 	inWord               // a letter of a script that has spaces, or a digit
 	inPairs              // a letter of a script that has none
+	alone                // a picture: a term by itself
 	skipped              // a mark upon a letter: as if it were not there
 )
 
@@ -21,7 +22,7 @@ const (
 func terms(text string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		c := cutter{yield: yield}
-		for _, r := range head(text, MaxTextBytes) {
+		for _, r := range composed(head(text, MaxTextBytes)) {
 			if c.done {
 				return
 			}
@@ -65,6 +66,9 @@ func (c *cutter) read(r rune) {
 	case inPairs:
 		c.endWord()
 		c.addToPairs(folded)
+	case alone:
+		c.end()
+		c.give(utf8.AppendRune(nil, folded))
 	case gap:
 		c.endPairs()
 		if !c.hold(folded) {
@@ -168,6 +172,8 @@ func classOf(r rune) class {
 		return inWord
 	case unicode.Is(unicode.M, r):
 		return skipped
+	case r >= firstPicture && r != utf8.RuneError && unicode.Is(unicode.So, r):
+		return alone
 	}
 	return gap
 }
@@ -180,6 +186,10 @@ const (
 	wideLast  = '～'
 	wideShift = wideFirst - '!'
 )
+
+// firstPicture is where the signs begin that people write as they write words: before it
+// are those of print, such as © and °.
+const firstPicture = 0x2300
 
 // fold gives the one form of a letter that is compared.
 func fold(r rune) rune {

@@ -11,15 +11,17 @@ import (
 // it adds the words with which people date what they tell. The question is read to
 // 4 KiB.
 func Query(text string) Vector {
-	text = head(text, longestQuestion)
+	text = composed(head(text, longestQuestion))
 	asked := termIDs(text)
-	leading := leadingLetters(text)
-	ids := slices.Concat(asked, leading)
+	leading, within := leadingLetters(text), loneLetters(text)
+	ids := slices.Concat(asked, leading, within)
 	if asksWhen(asked) {
 		ids = append(ids, moments...)
 	}
 	return collect(ids, func(id uint32, _ int) float32 {
 		switch {
+		case slices.Contains(within, id):
+			return letterShare
 		case !slices.Contains(asked, id) && slices.Contains(leading, id):
 			return leadingShare
 		case !slices.Contains(asked, id):
@@ -49,6 +51,31 @@ func leadingLetters(text string) (ids []uint32) {
 	}
 	return ids
 }
+
+// letters gives the Han letters of a text as terms, each once, for who asks for one alone:
+// a pair says nothing of its halves. They are others than those of a run of one letter.
+func letters(text string) (ids []uint32) {
+	for _, r := range head(text, MaxTextBytes) {
+		if firstHan <= r && r <= lastHan {
+			ids = append(ids, letterID(simplify(r)))
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// loneLetters gives the Han letters that stand alone in a question.
+func loneLetters(text string) (ids []uint32) {
+	for term := range terms(text) {
+		if r, n := utf8.DecodeRune(term); n == len(term) && firstHan <= r && r <= lastHan {
+			ids = append(ids, letterID(r))
+		}
+	}
+	return ids
+}
+
+// letterID gives the term of a letter within a word. No text has its first byte.
+func letterID(r rune) uint32 { return termID(utf8.AppendRune([]byte{0xff}, r)) }
 
 // asksWhen reports whether a question is one of when. English says so at the start:
 // further on, "when" tells what goes with what.

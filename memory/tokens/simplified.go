@@ -37,7 +37,7 @@ const (
 )
 
 // simpleForms is the table, by character; 0 where one is simple already.
-var simpleForms = readPairs(simplified)
+var simpleForms = readPairs(simplified + usual)
 
 func readPairs(pairs string) *[lastHan - firstHan + 1]uint16 {
 	var forms [lastHan - firstHan + 1]uint16
@@ -57,6 +57,12 @@ func simplify(r rune) rune {
 	}
 	return rune(simpleForms[r-firstHan])
 }
+
+// usual is more pairs, of our own: characters that have a common form and are not in
+// the field, for several reasons.
+const usual = "" +
+	"佈布佔占倖幸傚效僱雇兇凶卽即啓启喫吃嚐尝嚮向囘回妳你姪侄峯峰巖岩彆别徧遍慾欲敍叙旣既昇升枱台査查樑梁汙污淨净淩凌溼湿滙汇煖暖燻熏爲为牀床牠它産产甦苏癒愈盃杯眞真" +
+	"祕秘稜棱粧妆糉粽綫线緖绪羣群臥卧菓果菸烟衆众衞卫裏里覈核讚赞豔艳踫碰蹟迹週周遊游醃腌鑑鉴鑛矿靑青韮韭餵喂鷄鸡麪面"
 
 // simplified is pairs of a traditional character and its simplified form, by
 // ascending character.

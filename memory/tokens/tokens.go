@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Bounds of one text.
@@ -28,6 +30,7 @@ const (
 	questionShare   = 0.1  // of a word such as 什么, which is rare in what answers it
 	momentShare     = 0.25 // of a word such as "yesterday", to a question of when
 	leadingShare    = 0.25 // of a letter that may be a name, or else says nothing
+	letterShare     = 0.25 // of a letter that stands alone in a question, where a text has it within a word
 	longestQuestion = 4 << 10
 )
 
@@ -44,11 +47,13 @@ type Vector []Term
 // occur and how long the text is. The rarity of a term is for the index to add.
 func Document(text string) Vector {
 	ids := termIDs(text)
+	length := len(ids) // letters say the same again
+	ids = append(ids, letters(text)...)
 	share := 1.0
 	if asks(text) {
 		share = askingShare
 	}
-	norm := saturation * (1 - lengthBias + lengthBias*float64(len(ids))/usualTerms)
+	norm := saturation * (1 - lengthBias + lengthBias*float64(length)/usualTerms)
 	return collect(ids, func(_ uint32, count int) float32 {
 		return float32(share * float64(count) * (saturation + 1) / (float64(count) + norm))
 	})
@@ -82,8 +87,8 @@ func collect(ids []uint32, weigh func(id uint32, count int) float32) Vector {
 }
 
 // Fold gives a text in the one form of its letters that terms are made of: lower case,
-// simplified, of usual width and without accents. Nothing else of it changes.
-func Fold(text string) string { return strings.Map(fold, text) }
+// simplified, of usual width, composed (NFKC) and without accents. Nothing else of it changes.
+func Fold(text string) string { return strings.Map(fold, norm.NFKC.String(text)) }
 
 // Find gives the weight of a term, 0 where the vector lacks it.
 func (v Vector) Find(id uint32) float32 {

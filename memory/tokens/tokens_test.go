@@ -28,6 +28,7 @@ func TestTermsOfATextAre(t *testing.T) {
 		{"Japanese and Korean give pairs", "コーヒー 한국어", "コー ーヒ ヒー 한국 국어"},
 		{"marks upon letters are skipped", "ne\u0301e", "nee"},
 		{"signs give nothing", "!? -- ……", ""},
+		{"a picture stands alone", "喝🍵☕吧 © 5°", "喝 🍵 ☕ 吧 5"},
 		{"bytes that are no text give nothing", "\xff\xfe", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,6 +71,53 @@ func TestSimplifiedPairsAreSorted(t *testing.T) {
 			t.Fatalf("%c becomes %c, want %c", runes[i], simplify(runes[i]), runes[i+1])
 		}
 	}
+}
+
+func TestUsualPairsAddToTheSimplifiedOnes(t *testing.T) {
+	table, runes := readPairs(simplified), []rune(usual)
+	for i := 0; i+1 < len(runes); i += 2 {
+		if i > 0 && runes[i] <= runes[i-2] || table[runes[i]-firstHan] != 0 {
+			t.Errorf("%c is out of its order, or in the table already", runes[i])
+		}
+		if simplify(runes[i]) != runes[i+1] || simplify(runes[i+1]) != runes[i+1] {
+			t.Errorf("%c becomes %c, and that %c", runes[i], simplify(runes[i]), simplify(simplify(runes[i])))
+		}
+	}
+}
+
+// What is written in another form of the same letters is found.
+func TestAQuestionFindsAllFormsOfItsLetters(t *testing.T) {
+	for _, tt := range []struct{ question, text string }{
+		{"茶", "她喜欢喝茶"},
+		{"茶？", "喝茶"},
+		{"茶", "茶叶"},
+		{"裏面", "盒子里面"},
+		{"里面", "盒子裏面"},
+		{"乾淨", "擦干净"},
+		{"週末", "周末直播"},
+		{"コーヒー", "ｺｰﾋｰ"},
+		{"ガム", "ｶﾞﾑ"},
+		{"Škoda", "S\u030ckoda"},
+		{"tiếng", "tie\u0302\u0301ng"},
+		{"が好き", "か\u3099好き"},
+		{"한국", "\u1112\u1161\u11ab\u1100\u116e\u11a8"},
+		{"☕", "早上 ☕ 先来"},
+		{"🍵", "喝🍵吧"},
+		{"ﬁne", "fine"},
+	} {
+		if !meet(Query(tt.question), Document(tt.text)) {
+			t.Errorf("%q does not find %q", tt.question, tt.text)
+		}
+	}
+	for _, tt := range []struct{ question, text string }{{"茶", "喝咖啡"}, {"🍵", "☕"}, {"喝茶", "吃喝"}, {"© 2023", "© 2024"}} {
+		if meet(Query(tt.question), Document(tt.text)) {
+			t.Errorf("%q finds %q", tt.question, tt.text)
+		}
+	}
+}
+
+func meet(query, document Vector) bool {
+	return slices.ContainsFunc(query, func(term Term) bool { return document.Find(term.ID) != 0 })
 }
 
 // Indexes keep the hashes: should one change, all must be rebuilt.
@@ -121,10 +169,14 @@ func TestAQueryWeighs(t *testing.T) {
 		{"蓍的别名", "蓍", leadingShare},
 		{"蓍，草名", "蓍", 1},
 		{"蓍的别名", "的", 0},
+		{"蓍，草名", "\xff蓍", letterShare},
+		{"蓍的别名", "\xff蓍", 0},
 	} {
-		var stemmed []byte
+		stemmed := []byte(tt.term) // of a letter within a word
 		for term := range terms(tt.term) {
-			stemmed = slices.Clone(term)
+			if tt.term[0] != 0xff {
+				stemmed = slices.Clone(term)
+			}
 		}
 		if got := Query(tt.question).Find(termID(stemmed)); got != tt.want {
 			t.Errorf("in %q the term %q weighs %v, want %v", tt.question, tt.term, got, tt.want)
@@ -152,8 +204,8 @@ func FuzzDocument(f *testing.F) {
 				t.Fatalf("the term %v of a query", term)
 			}
 		}
-		if len(text) <= longestQuestion && len(query) < len(vector) {
-			t.Fatalf("a query of %d terms of a document of %d", len(query), len(vector))
+		if bag := Bag(text); len(text) <= longestQuestion && len(query) < len(bag) {
+			t.Fatalf("a query of %d terms of a text of %d", len(query), len(bag))
 		}
 	})
 }
