@@ -88,7 +88,7 @@ func (f *forgetting) run(ctx context.Context, h *hall) (err error) {
 
 // find gives the memories that the wish names, as far as they are there.
 func (f *forgetting) find(ctx context.Context, k *minding) (gone []memory.Node, err error) {
-	if f.wish.IDs == nil {
+	if len(f.wish.IDs) == 0 {
 		_, err = f.each(ctx, k, keeper.Page{Entity: f.wish.Entity, Document: f.wish.Document}, 0, func(n memory.Node) error {
 			gone = append(gone, n)
 			return nil
