@@ -2,13 +2,20 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"modernc.org/sqlite"
+
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/blob"
 	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/keeper"
@@ -18,11 +25,19 @@ import (
 type house struct {
 	*testing.T
 	home string
+	env  func(string) string
 }
 
-func aHouse(t *testing.T) house { return house{t, t.TempDir()} }
+func aHouse(t *testing.T) house {
+	home := t.TempDir()
+	return house{t, home, func(name string) string { return map[string]string{"SLUICE_HOME": home}[name] }}
+}
 
-func (h house) env(name string) string { return map[string]string{"SLUICE_HOME": h.home}[name] }
+// aTalkingHouse is one in which the agent can be spoken to.
+func aTalkingHouse(t *testing.T) house {
+	env := aShop(t)
+	return house{t, env("SLUICE_HOME"), env}
+}
 
 func mia() keeper.Owner { return keeper.Owner{Tenant: "local", User: "mia"} }
 
@@ -147,3 +162,164 @@ func TestForgettingErasesTheRecordsThatCarryTheWords(t *testing.T) {
 		})
 	}
 }
+
+// A fact that three calls told and a preference that was said twice go with the records
+// of all of them.
+func TestForgettingErasesTheRecordsOfEverySource(t *testing.T) {
+	h := aHouse(t)
+	fact := func(call host.CallID) memory.Node {
+		return memory.Node{Text: "1001 title: Zinfandel", Entity: "1001", Layer: memory.Fact, Kind: memory.FactOf, Trust: 1, Source: memory.Source{Session: "s1", Call: call}}
+	}
+	h.keeps(fact("call_0"))
+	h.keeps(fact("call_1"))
+	h.keeps(fact("call_2"))
+	h.keeps(declared("我喜欢绿茶，配点心", memory.Source{Session: "s2", Input: "1"}))
+	if again := h.keeps(declared("我喜歡綠茶，配點心！", memory.Source{Session: "t1", Input: "3"})); len(h.memories()) != 2 {
+		t.Fatalf("said again it is another memory: %v", again)
+	}
+	h.records(recordOf("s1", "call_0", `{"title":"Zinfandel"}`), recordOf("s1", "call_1", `{"title":"Zinfandel"}`), recordOf("s9", "call_2", `{"of":"another session"}`),
+		recordOf("s1", "call_2", `{"title":"Zinfandel"}`), recordOf("s2", "", `{"input":1,"text":"绿茶"}`), recordOf("t1", "", `{"input":3,"text":"綠茶"}`), recordOf("t1", "", `{"input":4,"text":"水"}`))
+	said := h.forget("--all")
+	h.wantLeft(`{"of":"another session"}`, `{"input":4,"text":"水"}`)
+	if !strings.Contains(said, "the payload of 5 audit records") {
+		t.Errorf("it says %s", said)
+	}
+}
+
+// memories gives mia's.
+func (h house) memories() (all []memory.Node) {
+	h.Helper()
+	h.on(func(_ *state.Store, k *keeper.Keeper) {
+		var err error
+		all, err = k.List(h.Context(), mia(), keeper.Page{})
+		h.must(err)
+	})
+	return all
+}
+
+// What is no text of a person, or only a part of one, is left: an erasure cannot be taken
+// back.
+func TestForgettingLeavesTheRecordsThatOnlyHaveTheSameLetters(t *testing.T) {
+	h := aHouse(t)
+	h.keeps(declared("status", memory.Source{}), declared("开场", memory.Source{}), declared("Zinfandel", memory.Source{}), declared("likes tea with lemon", memory.Source{}))
+	h.records(recordOf("s1", "call_1", `{"status":"done","topic":"开场白"}`), recordOf("s1", "call_2", `{"say":"status"}`), recordOf("s1", "call_3", `{"likes tea with lemon":1}`),
+		recordOf("s1", "call_4", `{"topic":"开场"}`), recordOf("s1", "call_5", `{"wine":" Zinfandel "}`), recordOf("s1", "call_6", `{"wine":"Zinfandel 2019"}`),
+		recordOf("s1", "call_7", `{"json":"{\"say\":[\"mia likes tea with lemon, I think\"]}"}`))
+	h.forget("--all")
+	h.wantLeft(`{"status":"done","topic":"开场白"}`, `{"say":"status"}`, `{"likes tea with lemon":1}`, `{"wine":"Zinfandel 2019"}`)
+}
+
+// blob keeps data of a session and gives the id.
+func (h house) blob(session host.SessionID, data string) (id string) {
+	h.Helper()
+	h.onBlobs(func(s *blob.Store) (err error) {
+		id, err = s.Put(h.Context(), in(session), abi.BlobInfo{Type: "application/json"}, []byte(data))
+		return err
+	})
+	return id
+}
+
+func (h house) onBlobs(do func(*blob.Store) error) {
+	h.Helper()
+	s, err := blob.Open(h.Context(), filepath.Join(h.home, "blobs"), blob.Options{})
+	h.must(err)
+	h.must(errors.Join(do(s), s.Close()))
+}
+
+// hasBlob reports whether a blob can be read.
+func (h house) hasBlob(session host.SessionID, id string) (has bool) {
+	h.onBlobs(func(s *blob.Store) error {
+		_, err := s.Read(h.Context(), in(session), id, 0, 0)
+		has = err == nil
+		return nil
+	})
+	return has
+}
+
+// With a record both blobs go that it names, whether it is a source or carries the words;
+// and a record is found whose words are in a blob alone.
+func TestForgettingRemovesTheBlobsOfRecords(t *testing.T) {
+	h := aHouse(t)
+	ids := h.keeps(declared("takes Zinfandel with everything", memory.Source{Session: "s1", Call: "call_1"}))
+	read, result := h.blob("s1", "what the source read"), h.blob("s1", "what the source gave")
+	carries, other := h.blob("s2", `{"list":["mia takes Zinfandel with everything"]}`), h.blob("s2", `{"list":["mia takes Zinfandel"]}`)
+	h.records(recordOf("s1", "call_1", `{"host_calls":{"count":1,"bytes":9,"blob":"`+read+`"},"blob":{"id":"`+result+`","size":20,"type":"application/json"}}`),
+		recordOf("s2", "call_2", `{"blob":{"id":"`+carries+`","size":20,"type":"application/json"}}`),
+		recordOf("s2", "call_3", `{"blob":{"id":"`+other+`"}}`))
+	h.forget(ids...)
+	h.wantLeft(`{"blob":{"id":"` + other + `"}}`)
+	for id, session := range map[string]host.SessionID{read: "s1", result: "s1", carries: "s2"} {
+		if h.hasBlob(session, id) {
+			t.Errorf("blob %s of session %s is still there", id, session)
+		}
+	}
+	if !h.hasBlob("s2", other) {
+		t.Error("the blob of another record is gone")
+	}
+}
+
+// says has mia say something in a session.
+func (h house) says(session, words string) {
+	h.Helper()
+	var said strings.Builder
+	p := &program{env: h.env, stdin: strings.NewReader(words + "\n"), stdout: &said, stderr: &said}
+	if code := p.run(h.Context(), []string{"chat", "--session", session, "--user", "mia"}); code != exitOK {
+		h.Fatalf("exit code %d: %s", code, said.String())
+	}
+}
+
+// Every session is told, and goes with --sessions, that said the memory first or later,
+// or whose conversation or records quote it.
+func TestForgettingTellsOfEverySessionThatHasTheWords(t *testing.T) {
+	const rule = "Never sell the Zinfandel below 80."
+	h := aTalkingHouse(t)
+	h.says("s1", rule)
+	h.says("s2", "never sell the zinfandel below 80")
+	h.says("s3", "Did I say: "+rule+" I think so.")
+	h.says("s4", "hello")
+	h.says("s5", "hello again")
+	h.records(recordOf("s5", "call_1", `{"say":"`+rule+`"}`))
+	ids := h.ids()
+	if len(ids) != 1 {
+		t.Fatalf("%d memories", len(ids))
+	}
+	if said := h.forget(ids...); !strings.Contains(said, "[s1 s2 s3 s5] is still there") {
+		t.Errorf("it says %s", said)
+	}
+	h.keeps(declared(rule, memory.Source{Session: "s1", Input: "1"}))
+	if said := h.forget("--all", "--sessions"); strings.Contains(said, "still there") {
+		t.Errorf("it says %s", said)
+	}
+	if files := h.holds("Zinfandel"); len(files) != 0 {
+		t.Errorf("the words are in %v", files)
+	}
+}
+
+func (h house) ids() (ids []string) {
+	for _, n := range h.memories() {
+		ids = append(ids, string(n.ID))
+	}
+	return ids
+}
+
+// A fuse lets so many transactions of one home's store through, and none after them: as
+// if the process had ended there.
+type fuse struct {
+	home atomic.Pointer[string]
+	left atomic.Int64
+}
+
+// theFuse is in every connection that is made after it was asked for first.
+var theFuse = sync.OnceValue(func() *fuse {
+	f := &fuse{}
+	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
+		conn.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 {
+			if home := f.home.Load(); home == nil || !strings.Contains(dsn, *home) || f.left.Add(-1) >= 0 {
+				return 0
+			}
+			return 1
+		})
+		return nil
+	})
+	return f
+})
