@@ -1,8 +1,12 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,11 +14,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"modernc.org/sqlite"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/agent"
 	"github.com/sluicehq/sluice/host/blob"
 	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/memory"
@@ -323,3 +329,126 @@ var theFuse = sync.OnceValue(func() *fuse {
 	})
 	return f
 })
+
+// A request to forget that ends after any transaction is finished by the same command:
+// nothing of the words is in any file then, and the sessions are gone.
+func TestARequestToForgetThatBreaksOffIsFinishedByTheSame(t *testing.T) {
+	made := aTalkingHouse(t)
+	made.filled()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	chance := rand.New(rand.NewPCG(seed, 0))
+	f := theFuse()
+	t.Cleanup(func() { f.home.Store(nil) })
+	for n, whole := int64(0), false; !whole; n += 1 + chance.Int64N(crashStep) {
+		h := made.copied()
+		ids := h.rootIDs()
+		whole = h.forgetUntil(f, n, ids)
+		if !whole {
+			h.waited()
+			h.forgetUntil(f, chance.Int64N(n+1), ids) // and breaks off again, somewhere
+		}
+		f.home.Store(nil)
+		h.waited()
+		h.forget(append(ids, "--sessions")...)
+		h.wantNothingOf("Zinfandel", fmt.Sprintf("after %d transactions", n))
+	}
+}
+
+// crashStep is how many transactions are let through more at most, from one break to the
+// next: each costs two runs of the command.
+const crashStep = 8
+
+// filled has sessions, memories that come of each other, records and blobs, all with the
+// same word; and the rules that say so.
+func (h house) filled() {
+	h.Helper()
+	h.says("s1", "Never sell the Zinfandel below 80.")
+	h.says("s2", "never sell the zinfandel below 80")
+	h.says("s3", "Somebody said: Never sell the Zinfandel below 80. I think so.")
+	h.on(func(_ *state.Store, k *keeper.Keeper) {
+		root, err := k.List(h.Context(), mia(), keeper.Page{})
+		h.must(err)
+		next := declared("sells Zinfandel from 85 on", memory.Source{Session: "s4", Input: "2"})
+		next.Pinned = true // tells it from the others
+		id, err := k.Supersede(h.Context(), mia(), root[0].ID, next)
+		h.must(err)
+		made := memory.Node{Text: "Zinfandel is sold on fridays", Layer: memory.Behaviour, Kind: memory.Habit, Trust: 0.6, Source: memory.Source{Session: "s5", Derived: []memory.ID{id, "call_5/wine"}}}
+		_, err = k.Remember(h.Context(), mia(), []memory.Node{made})
+		h.must(err)
+		for _, call := range []host.CallID{"call_7", "call_8"} {
+			again := next
+			again.Source = memory.Source{Session: "s7", Call: call}
+			_, err = k.Remember(h.Context(), mia(), []memory.Node{again})
+			h.must(err)
+		}
+		_, err = k.Show(h.Context(), memory.Trace{Tenant: mia().Tenant, User: mia().User, Domain: "wine", Question: "which Zinfandel", Sources: []memory.ID{id}, Session: "s1", Input: "1"})
+		h.must(err)
+	})
+	result, read := h.blob("s7", `"Zinfandel and more"`), h.blob("s7", "Zinfandel, packed")
+	h.says("s7", "hello")
+	h.records(recordOf("s5", "call_5", `{"wine":"Zinfandel"}`), recordOf("s7", "call_7", `{"title":"Zinfandel","blob":{"id":"`+result+`"},"host_calls":{"blob":"`+read+`"}}`),
+		recordOf("s7", "call_8", `{"title":"Zinfandel"}`), recordOf("s8", "call_9", `{"say":"sells Zinfandel from 85 on"}`))
+	if len(h.holds("Zinfandel")) < 3 {
+		h.Fatalf("the word is in %v: the test would see little", h.holds("Zinfandel"))
+	}
+}
+
+// rootIDs gives the pinned one.
+func (h house) rootIDs() (ids []string) {
+	for _, n := range h.memories() {
+		if n.Pinned {
+			ids = append(ids, string(n.ID))
+		}
+	}
+	return ids
+}
+
+// copied gives a copy of the house.
+func (h house) copied() house {
+	h.Helper()
+	home := h.TempDir()
+	h.must(os.CopyFS(home, os.DirFS(h.home)))
+	return house{h.T, home, func(name string) string {
+		if name == "SLUICE_HOME" {
+			return home
+		}
+		return h.env(name)
+	}}
+}
+
+// forgetUntil runs the command until so many transactions are through, and reports
+// whether it came to its end.
+func (h house) forgetUntil(f *fuse, transactions int64, ids []string) bool {
+	h.Helper()
+	f.left.Store(transactions)
+	f.home.Store(&h.home)
+	p := &program{env: h.env, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	return p.run(h.Context(), append([]string{"memory", "forget", "--user", "mia", "--yes", "--sessions"}, ids...)) == exitOK
+}
+
+// waited has the leases of who was broken off be over, as they are some minutes later.
+func (h house) waited() {
+	h.Helper()
+	db, err := sql.Open("sqlite", storeIn(h.home))
+	h.must(err)
+	_, err = db.ExecContext(h.Context(), "UPDATE agent_lease SET holder_id = '', expires_at = 0")
+	h.must(errors.Join(err, db.Close()))
+}
+
+func (h house) wantNothingOf(text, when string) {
+	h.Helper()
+	if files := h.holds(text); len(files) != 0 {
+		h.Errorf("%s the words are in %v", when, files)
+	}
+	h.on(func(s *state.Store, k *keeper.Keeper) {
+		for _, id := range []host.SessionID{"s1", "s2", "s3", "s7"} {
+			if _, err := agent.Show(h.Context(), s, in(id)); err == nil || host.ProblemOf(err).Code != abi.NotFound {
+				h.Errorf("%s session %s is there: %v", when, id, err)
+			}
+		}
+		if left, err := k.Owed(h.Context(), mia()); err != nil || len(left) != 0 {
+			h.Errorf("%s sessions %v are owed, %v", when, left, err)
+		}
+	})
+}
