@@ -221,6 +221,9 @@ func (f *Forgotten) add(r Receipt, from removed) {
 // forgetOwner forgets everything of an owner, also what is written meanwhile, and
 // leaves the receipt of a whole forgetting.
 func (k *Keeper) forgetOwner(ctx context.Context, o Owner, f *Forgotten) error {
+	if err := k.clearOwner(ctx, o); err != nil {
+		return err
+	}
 	for more := true; more; {
 		var r Receipt
 		var from removed
@@ -237,7 +240,69 @@ func (k *Keeper) forgetOwner(ctx context.Context, o Owner, f *Forgotten) error {
 	return nil
 }
 
-// forgetOwner removes what is not of one memory, and some memories. Its receipt is
+// clearOwner removes what is not of one memory, some rows in each transaction: others
+// wait for it, and there may be years of decisions.
+func (k *Keeper) clearOwner(ctx context.Context, o Owner) error {
+	for _, clear := range []func(*tx, context.Context, Owner) (int, error){
+		clearTable("memory_trace", "trace_id"), clearTable("memory_gap", "gap_id"), clearTable("memory_question", "question_id"), (*tx).clearLinks, (*tx).clearPieces} {
+		for n := longList; n == longList; {
+			err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+				if n, err = clear(t, ctx, o); err == nil && n > 0 {
+					_, err = exec(ctx, t.on, setScrubTo, t.next())
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// clearTable removes up to longList rows of an owner that a column names.
+func clearTable(table, column string) func(*tx, context.Context, Owner) (int, error) {
+	some, remove := "SELECT "+column+" FROM "+table+ofOwner+" ORDER BY "+column+" LIMIT ?", "DELETE FROM "+table+ofOwner+" AND "+column+" IN "
+	return func(t *tx, ctx context.Context, o Owner) (int, error) {
+		ids, err := texts[string](ctx, t.on, some, append(ownerArgs(o), longList)...)
+		if err != nil || len(ids) == 0 {
+			return 0, err
+		}
+		list, args := inList(ids)
+		_, err = exec(ctx, t.on, remove+list, append(ownerArgs(o), args...)...)
+		return len(ids), err
+	}
+}
+
+func (t *tx) clearLinks(ctx context.Context, o Owner) (n int, err error) {
+	const some = "SELECT memory_id, link_role, other_id FROM memory_link" + ofOwner + " LIMIT ?"
+	var links [][]any
+	err = each(ctx, t.on, some, append(ownerArgs(o), longList), func(rows *sql.Rows) error {
+		var id, role, other string
+		err := rows.Scan(&id, &role, &other)
+		links = append(links, append(memoryArgs(o, memory.ID(id)), role, other))
+		return err
+	})
+	for _, args := range links {
+		if err == nil {
+			_, err = exec(ctx, t.on, removeLink, args...)
+		}
+	}
+	return len(links), err
+}
+
+func (t *tx) clearPieces(ctx context.Context, o Owner) (n int, err error) {
+	const some = "SELECT document_id, revision, piece_no, memory_id FROM memory_piece" + ofOwner + " LIMIT ?"
+	pieces, err := pieceRows(ctx, t.on, some, append(ownerArgs(o), longList)...)
+	for _, p := range pieces {
+		if err == nil {
+			_, err = exec(ctx, t.on, removePiece, p.args(o)...)
+		}
+	}
+	return len(pieces), err
+}
+
+// forgetOwner removes what is not of one memory and came meanwhile, and some memories. Its receipt is
 // that of a whole forgetting where none is left.
 func (t *tx) forgetOwner(ctx context.Context, o Owner) (r Receipt, from removed, err error) {
 	for _, table := range []string{"memory_trace", "memory_trust", "memory_gap", "memory_question", "memory_link", "memory_document", "memory_piece"} {
