@@ -339,7 +339,6 @@ func TestARequestToForgetThatBreaksOffIsFinishedByTheSame(t *testing.T) {
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, 0))
 	f := theFuse()
-	t.Cleanup(func() { f.home.Store(nil) })
 	for n, whole := int64(0), false; !whole; n += 1 + chance.Int64N(crashStep) {
 		h := made.copied()
 		ids := h.rootIDs()
@@ -348,7 +347,6 @@ func TestARequestToForgetThatBreaksOffIsFinishedByTheSame(t *testing.T) {
 			h.waited()
 			h.forgetUntil(f, chance.Int64N(n+1), ids) // and breaks off again, somewhere
 		}
-		f.home.Store(nil)
 		h.waited()
 		h.forget(append(ids, "--sessions")...)
 		h.wantNothingOf("Zinfandel", fmt.Sprintf("after %d transactions", n))
@@ -423,6 +421,7 @@ func (h house) forgetUntil(f *fuse, transactions int64, ids []string) bool {
 	h.Helper()
 	f.left.Store(transactions)
 	f.home.Store(&h.home)
+	defer f.home.Store(nil)
 	p := &program{env: h.env, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
 	return p.run(h.Context(), append([]string{"memory", "forget", "--user", "mia", "--yes", "--sessions"}, ids...)) == exitOK
 }
