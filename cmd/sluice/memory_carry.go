@@ -9,12 +9,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/blob"
 	"github.com/sluicehq/sluice/host/grant"
+	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/documents"
 	"github.com/sluicehq/sluice/memory/keeper"
@@ -25,6 +27,7 @@ import (
 type carriers struct {
 	calls    map[host.CallID]bool
 	inputs   map[message]bool
+	makings  []making
 	keys     map[string]bool // keeper.SourceKeys of whatever said the memories or bore them out
 	words    wording
 	sessions map[host.SessionID]bool
@@ -38,6 +41,13 @@ type carriers struct {
 type message struct {
 	session host.SessionID
 	input   host.InputID
+}
+
+// A making is what a habit of several lives is made of, and would be made of again: the
+// calls of a tool about an entity, up to a time. The memory names the newest alone.
+type making struct {
+	skill, tool, entity string
+	until               time.Time
 }
 
 func newCarriers(blobs *blob.Store) *carriers {
@@ -107,11 +117,67 @@ func (c *carriers) carry(ctx context.Context, r host.Record) bool {
 
 // from reports whether memories came from a record's call or message.
 func (c *carriers) from(r host.Record, input host.InputID) bool {
+	if c.makes(r) {
+		c.calls[r.Call] = true // of which more records follow
+	}
 	if c.calls[r.Call] || input != "" && c.inputs[message{r.Session.Session, input}] {
 		return true
 	}
 	return r.Call != "" && c.bore(r.Session.Session, "", r.Call) || input != "" && c.bore(r.Session.Session, input, "") ||
 		r.Call != "" && input != "" && c.bore(r.Session.Session, input, r.Call)
+}
+
+// makes reports whether a record begins a call that a habit is made of.
+func (c *carriers) makes(r host.Record) bool {
+	return r.Kind == host.RecordIntent && slices.ContainsFunc(c.makings, func(m making) bool {
+		return m.tool == r.Tool && m.skill == skillOf(r) && !r.Time.After(m.until) && (m.entity == "" || hasArg(r, m.entity))
+	})
+}
+
+// skillOf gives the skill of a record's call: in all of its releases a tool does the same.
+func skillOf(r host.Record) string {
+	skill, _, _ := strings.Cut(r.Release, "@")
+	return skill
+}
+
+// hasArg reports whether a call has an argument of that value.
+func hasArg(r host.Record, want string) bool {
+	var of struct {
+		Args map[string]any `json:"args"`
+	}
+	if json.Unmarshal(r.Detail, &of) != nil {
+		return false
+	}
+	for _, arg := range of.Args {
+		if arg == want {
+			return true
+		}
+	}
+	return false
+}
+
+// addMaking notes what a habit of several lives is made of, as the log tells of its
+// calls: none where all of them are erased, and the earlier ones with them.
+func (c *carriers) addMaking(ctx context.Context, store *state.Store, n memory.Node) error {
+	if n.Lives < 2 {
+		return nil
+	}
+	for _, id := range n.Source.Derived {
+		call, _, isCall := strings.Cut(string(id), "/")
+		if !isCall {
+			continue
+		}
+		records, err := store.Records(ctx, n.Tenant, state.RecordFilter{Call: host.CallID(call), Kinds: []host.RecordKind{host.RecordIntent}})
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			if m := (making{skillOf(r), r.Tool, n.Entity, n.At}); r.Session.User == n.User && !slices.Contains(c.makings, m) {
+				c.makings = append(c.makings, m)
+			}
+		}
+	}
+	return nil
 }
 
 // bore reports whether a message or a call said one of the memories, first or later.

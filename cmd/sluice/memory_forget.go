@@ -40,7 +40,9 @@ func (m *rememberer) forgetCommand() *cobra.Command {
 the words of decisions.
 
 The payload of these audit records of the user goes, too, with the blobs that they name:
-  - of every call and message that said one of the memories, first or later, and of the calls that a habit was made of;
+  - of every call and message that said one of the memories, first or later;
+  - of the calls that a habit was made of, and of the earlier ones of the same tool about the same, which would make it
+    again;
   - of every record in which a value is a memory's text, or has it as a part where it has 16 characters or more.
 
 What stays: a receipt without any text, and the proof that there were records; records that say the same in other
@@ -216,6 +218,9 @@ func (f *forgetting) carriers(ctx context.Context, h *hall, k *minding, gone []m
 	c := newCarriers(h.blobs)
 	for _, n := range from.Nodes {
 		c.addNode(n)
+		if err := c.addMaking(ctx, h.store, n); err != nil {
+			return nil, err
+		}
 	}
 	c.keys = from.Keys
 	if f.sessions {

@@ -451,3 +451,39 @@ func (h house) wantNothingOf(text, when string) {
 		}
 	})
 }
+
+// A habit that is forgotten is not made again of the calls that made it, nor of those
+// before them, which it does not name: it was made of the last lives alone.
+func TestAForgottenHabitDoesNotComeBack(t *testing.T) {
+	p, hall := aHall(t, "policy: 1\nmemory: [{seen: [{tool: shop.stage.open_live, topic: opening.minutes, number: minutes, entity: sku}]}]\n")
+	h := house{t, p.home, func(name string) string { return map[string]string{"SLUICE_HOME": p.home}[name] }}
+	begun := func(live, n int, sku string) {
+		session, call := host.SessionID(fmt.Sprint("s", live)), host.CallID(fmt.Sprint("call_", sku, "_", live, "_", n))
+		intent, outcome := recordOf(session, call, fmt.Sprintf(`{"args":{"minutes":%d,"sku":%q}}`, 4+n%2, sku)), recordOf(session, call, `{"status":"done"}`)
+		intent.Kind, intent.Tool, intent.Release = host.RecordIntent, "open_live", fmt.Sprintf("shop.stage@1.%d.0", live)
+		outcome.Tool, outcome.Release = intent.Tool, intent.Release
+		h.must(hall.store.Record(t.Context(), intent, outcome))
+	}
+	const lives, callsOfOne = 12, 20 // more lives than a habit is made of, and more calls than it names
+	for live := range lives {
+		for n := range callsOfOne {
+			begun(live, n, "1001")
+		}
+		begun(live, 0, "1002")
+	}
+	habits := func() (of []string) {
+		h.must(hall.recall.Observe(t.Context(), mia().Tenant))
+		for _, n := range h.memories() {
+			of = append(of, n.Entity)
+		}
+		slices.Sort(of)
+		return of
+	}
+	if of := habits(); !slices.Equal(of, []string{"1001", "1002"}) {
+		t.Fatalf("habits about %v", of)
+	}
+	said := h.forget("--entity", "1001")
+	if of := habits(); !slices.Equal(of, []string{"1002"}) || !strings.Contains(said, fmt.Sprintf("the payload of %d audit records", 2*lives*callsOfOne)) {
+		t.Errorf("habits about %v; it said %s", of, said)
+	}
+}
