@@ -176,8 +176,20 @@ const (
 	FateAge        = "age"
 	FateRatio      = "ratio" // recalled often, seldom of use
 	FateScore      = "score"
+	FateAsked      = "asked" // a question about it waits
 	FateKept       = "kept"
 )
+
+// Stays reports whether no job archives or removes a memory, however old it is.
+func (n Node) Stays() bool { return n.Pinned || n.Kind == Constraint }
+
+// Asked gives the fate of a memory that a question waits about: it stays for the answer.
+func (f Fate) Asked(locale string) Fate {
+	if f.Archive {
+		f.Archive, f.Reason, f.Why = false, FateAsked, speakIn(locale).pick("a question about it waits for the user's answer", "有一个关于它的问题等待用户回答")
+	}
+	return f
+}
 
 // Judge decides whether a job archives a memory. Constraints and pinned memories
 // never go. Only active ones can: what is superseded or shown to be wrong is not
@@ -185,7 +197,7 @@ const (
 func (set ForgetConfig) Judge(n Node, now time.Time, locale string) Fate {
 	speak := speakIn(locale)
 	f := Fate{Worth: set.Weigh(n, "", now, locale)}
-	age, oldest := ageAt(n, now), set.MaxAge[n.class()]
+	age, oldest := since(later(seenAt(n), n.Agreed), now), set.MaxAge[n.class()]
 	switch {
 	case n.Kind == Constraint:
 		f.Reason, f.Why = FateConstraint, speak.pick("a constraint is never forgotten by a job", "约束不会被清理任务遗忘")

@@ -139,7 +139,8 @@ type Gap struct {
 	Topic    string         `json:"topic"`
 	Said     Claim          `json:"said"`
 	Seen     Claim          `json:"seen"`
-	Evidence []ID           `json:"evidence"` // the L3 memories, or those that they were made of
+	Evidence []ID           `json:"evidence"`         // the L3 memories, or what they were made of
+	Habits   []ID           `json:"habits,omitempty"` // the L3 memories themselves, whose words Seen has
 	At       time.Time      `json:"at"`
 	Session  host.SessionID `json:"session,omitempty"`  // one gap of a session and memory at most
 	Question string         `json:"question,omitempty"` // id of the question that it led to

@@ -242,6 +242,7 @@ func newGaps(said Node, opposing []Node, own []Gap, now time.Time) []Gap {
 		}
 		fresh[at].Seen = *n.Claim
 		fresh[at].Evidence = addEvidence(fresh[at].Evidence, evidence)
+		fresh[at].Habits = addEvidence(fresh[at].Habits, []ID{n.ID})
 	}
 	for i := range fresh {
 		fresh[i].ID = gapID(fresh[i])

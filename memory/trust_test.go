@@ -81,3 +81,16 @@ func TestATrustThatIsNoNumberIsNotTrusted(t *testing.T) {
 		t.Error("a lift that is no number counts")
 	}
 }
+
+// What behaviour bore out lately is not too old, whenever it was said.
+func TestWhatWasBorneOutLatelyDoesNotGoByItsAge(t *testing.T) {
+	now := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	n := Node{Layer: Declared, Kind: Preference, Freshness: Slow, Status: Active, Trust: 1, Verified: 9, At: now.AddDate(0, 0, -740)}
+	if f := DefaultForget().Judge(n, now, ""); f.Reason != FateAge {
+		t.Errorf("without: %+v", f)
+	}
+	n.Agreed = now.AddDate(0, 0, -1)
+	if f := DefaultForget().Judge(n, now, ""); f.Reason != FateKept {
+		t.Errorf("with: %+v", f)
+	}
+}

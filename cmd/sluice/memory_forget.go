@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,10 +14,8 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/agent"
 	"github.com/sluicehq/sluice/host/audit"
-	"github.com/sluicehq/sluice/host/blob"
-	"github.com/sluicehq/sluice/host/grant"
+	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/memory"
-	"github.com/sluicehq/sluice/memory/documents"
 	"github.com/sluicehq/sluice/memory/keeper"
 )
 
@@ -41,11 +36,21 @@ func (m *rememberer) forgetCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "forget [ID…]", Short: "Remove memories for good, with the audit payloads that carry them",
 		Long: `Forget removes memories by id, all that is about --entity, what was learned of a --document, or
---all of the user's: text, vectors, postings, what was made of them, gaps and questions, and the words of
-decisions. Then it takes the payload out of the audit
-records of the calls and messages that they came from, and of all of the user's records that carry their text. A receipt without any text stays, and the proof that there were records.
-The conversations themselves are the sessions': --sessions removes those that the memories came from, too.
-It shows what goes and asks first.`,
+--all of the user's: text, vectors, postings, what was made of them, what they superseded, gaps and questions, and
+the words of decisions.
+
+The payload of these audit records of the user goes, too, with the blobs that they name:
+  - of every call and message that said one of the memories, first or later;
+  - of the calls that a habit was made of, and of the earlier ones of the same tool about the same, which would make it
+    again;
+  - of every record in which a value is a memory's text, or has it as a part where it has 16 characters or more.
+
+What stays: a receipt without any text, and the proof that there were records; records that say the same in other
+words, or have a text of less than 16 characters inside a longer one, or one that is a bare word such as "done"; what
+tools keep themselves; and the conversations. Those are the sessions': --sessions removes the sessions that the
+memories were said in, or whose conversation or records have their text, too.
+
+It shows what goes and asks first. Where it breaks off, the same command goes on.`,
 		Example: "  sluice memory forget 0197… --user mia\n  sluice memory forget --entity 1001 --user mia --sessions\n  sluice memory forget --all --user mia --yes --by privacy@shop.example --why 'request 17'",
 		RunE: func(c *cobra.Command, args []string) error {
 			f.wish.IDs, f.wish.Document = idsIn(args), documentName(f.wish.Document)
@@ -86,9 +91,10 @@ func (f *forgetting) run(ctx context.Context, h *hall) (err error) {
 	return f.forget(ctx, h, k, gone)
 }
 
-// find gives the memories that the wish names, as far as they are there.
+// find gives the memories that the wish names, as far as they are there: a request that
+// was broken off is repeated with the same ids.
 func (f *forgetting) find(ctx context.Context, k *minding) (gone []memory.Node, err error) {
-	if f.wish.IDs == nil {
+	if len(f.wish.IDs) == 0 {
 		_, err = f.each(ctx, k, keeper.Page{Entity: f.wish.Entity, Document: f.wish.Document}, 0, func(n memory.Node) error {
 			gone = append(gone, n)
 			return nil
@@ -97,10 +103,12 @@ func (f *forgetting) find(ctx context.Context, k *minding) (gone []memory.Node, 
 	}
 	for _, id := range f.wish.IDs {
 		n, err := k.Get(ctx, f.owner, id)
-		if err != nil {
+		switch {
+		case err == nil:
+			gone = append(gone, n)
+		case host.ProblemOf(err).Code != abi.NotFound:
 			return nil, err
 		}
-		gone = append(gone, n)
 	}
 	return gone, nil
 }
@@ -150,46 +158,43 @@ func (f *forgetting) alsoSessions(say speaker) string {
 	return say.pick(", and the sessions that they came from", "以及它们所在的会话")
 }
 
-// forget takes the payloads first, for as long as the memories tell which they are:
-// where it breaks off, the same command finds them again.
+// forget takes the payloads first, for as long as the memories tell which they are, and
+// the sessions last, which are noted before: where it breaks off, the same command goes
+// on. It scrubs in any case, since the run before may not have come to it.
 func (f *forgetting) forget(ctx context.Context, h *hall, k *minding, gone []memory.Node) error {
-	carried := carriers{calls: map[host.CallID]bool{}, inputs: map[message]bool{}, sessions: map[host.SessionID]bool{}}
-	for _, n := range gone {
-		carried.addText(n.Text)
-		if n.Source.Document != "" {
-			carried.addText(ownEnd(n.Text))
-		}
-		carried.add(n.Source)
-	}
-	erased, err := f.erase(ctx, h, &carried)
+	c, err := f.carriers(ctx, h, k, gone)
 	if err != nil {
 		return err
 	}
-	forgotten, err := k.Forget(ctx, f.owner, f.wish)
+	erased, err := f.erase(ctx, h, c)
+	if err == nil && f.sessions {
+		err = k.Owe(ctx, f.owner, c.list())
+	}
 	if err != nil {
 		return err
 	}
-	if h.recall != nil {
-		h.recall.Forgotten(f.owner)
+	forgotten, failed := k.Forget(ctx, f.owner, f.wish)
+	for _, s := range forgotten.Sources { // also of what was made of them meanwhile
+		c.add(s)
 	}
-	for _, s := range forgotten.Sources { // also of what was made of them
-		carried.add(s)
+	for _, key := range forgotten.Keys {
+		c.keys[key] = true
 	}
-	more, err := f.erase(ctx, h, &carried)
-	if err != nil {
+	more, err := f.erase(ctx, h, c)
+	if err = errors.Join(failed, err); err != nil {
 		return err
 	}
 	if f.sessions {
-		purged, err := f.purge(ctx, h, carried.sessions)
+		purged, err := f.purge(ctx, h, k, c.list())
 		if more += purged; err != nil {
 			return err
 		}
 	}
-	left, err := f.left(ctx, h, carried.sessions)
+	left, err := f.left(ctx, h, c.list())
 	if err != nil {
 		return err
 	}
-	if scrub := h.store.Database().Scrub; scrub != nil && erased+more > 0 {
+	if scrub := h.store.Database().Scrub; scrub != nil {
 		if err := f.step("scrubbing the store's files", func() error { return scrub(ctx) }); err != nil {
 			return err
 		}
@@ -198,6 +203,77 @@ func (f *forgetting) forget(ctx context.Context, h *hall, k *minding, gone []mem
 		return err
 	}
 	return f.tell(forgotten, erased+more, left)
+}
+
+// carriers gives what carries the memories, and what was made of them.
+func (f *forgetting) carriers(ctx context.Context, h *hall, k *minding, gone []memory.Node) (*carriers, error) {
+	ids := make([]memory.ID, len(gone))
+	for i, n := range gone {
+		ids[i] = n.ID
+	}
+	from, err := k.Origins(ctx, f.owner, ids)
+	if err != nil {
+		return nil, err
+	}
+	c := newCarriers(h.blobs)
+	for _, n := range from.Nodes {
+		c.addNode(n)
+		if err := c.addMaking(ctx, h.store, n); err != nil {
+			return nil, err
+		}
+	}
+	c.keys = from.Keys
+	if f.sessions {
+		c.note = func(session host.SessionID) error { return k.Owe(ctx, f.owner, []host.SessionID{session}) }
+		before, err := k.Owed(ctx, f.owner) // by a run that broke off
+		if err != nil {
+			return nil, err
+		}
+		for _, session := range before {
+			c.sessions[session] = true
+		}
+	}
+	return c, f.converse(ctx, h, c)
+}
+
+// converse adds the user's sessions in which the memories were said, or their words are.
+func (f *forgetting) converse(ctx context.Context, h *hall, c *carriers) error {
+	for after, more := host.SessionID(""), !c.empty(); more; {
+		page, next, err := agent.Sessions(ctx, h.store, f.owner.Tenant, f.owner.User, after, 0)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			carries := c.sessions[s.ID] || c.spoke(s.ID, s.Inputs)
+			if !carries {
+				if carries, err = f.quotes(ctx, h, c, s); err != nil {
+					return err
+				}
+			}
+			if carries {
+				c.sessions[s.ID] = true
+			}
+		}
+		after, more = next, next != ""
+	}
+	return nil
+}
+
+// quotes reports whether a session's conversation has the words.
+func (f *forgetting) quotes(ctx context.Context, h *hall, c *carriers, s agent.Overview) (bool, error) {
+	ref := host.SessionRef{Tenant: f.owner.Tenant, User: f.owner.User, Session: s.ID}
+	for from := 0; ; {
+		page, err := agent.Messages(ctx, h.store, ref, from)
+		if err != nil || len(page) == 0 {
+			return false, err
+		}
+		for _, m := range page {
+			if c.words.in([]byte(m.Text)) || slices.ContainsFunc(m.Calls, func(call model.Call) bool { return c.words.in([]byte(call.Args)) }) {
+				return true, nil
+			}
+		}
+		from += len(page)
+	}
 }
 
 // settle waits until an index of all hosts has dropped what is gone.
@@ -232,8 +308,8 @@ func (f *forgetting) tell(done keeper.Forgotten, erased int, left []host.Session
 }
 
 // left gives those of the sessions that are still there.
-func (f *forgetting) left(ctx context.Context, h *hall, sessions map[host.SessionID]bool) (left []host.SessionID, err error) {
-	for _, id := range slices.Sorted(maps.Keys(sessions)) {
+func (f *forgetting) left(ctx context.Context, h *hall, sessions []host.SessionID) (left []host.SessionID, err error) {
+	for _, id := range sessions {
 		_, err := agent.Show(ctx, h.store, host.SessionRef{Tenant: f.owner.Tenant, User: f.owner.User, Session: id})
 		switch problem := host.ProblemOf(err); {
 		case err == nil:
@@ -245,143 +321,32 @@ func (f *forgetting) left(ctx context.Context, h *hall, sessions map[host.Sessio
 	return left, nil
 }
 
-// purge removes sessions that the memories came from, with their records.
-func (f *forgetting) purge(ctx context.Context, h *hall, sessions map[host.SessionID]bool) (erased int, err error) {
+// purge removes sessions that carry the memories, with their records.
+func (f *forgetting) purge(ctx context.Context, h *hall, k *minding, sessions []host.SessionID) (erased int, err error) {
 	if err := f.attach(ctx, h, f.memory.shared()); err != nil {
 		return 0, err
 	}
-	for id := range sessions {
+	for _, id := range sessions {
 		ref := host.SessionRef{Tenant: f.owner.Tenant, User: f.owner.User, Session: id}
 		n, err := f.agent(h, nil).PurgeWithRecords(ctx, f.sequencer(h.store), audit.EraseRequest{Of: ref, By: f.by, Why: f.why})
 		if erased += n; err != nil {
 			return erased, err
 		}
 	}
-	return erased, nil
+	return erased, k.Settle(ctx, f.owner)
 }
 
 // erase takes the payload of the user's records that carry what is to be forgotten.
 func (f *forgetting) erase(ctx context.Context, h *hall, c *carriers) (erased int, err error) {
-	if len(c.texts) == 0 && len(c.calls) == 0 && len(c.inputs) == 0 {
+	if c.empty() {
 		return 0, nil
 	}
 	err = f.step("looking through the audit log", func() (err error) {
 		erased, err = f.sequencer(h.store).Erase(ctx, audit.EraseRequest{
 			Of: host.SessionRef{Tenant: f.owner.Tenant, User: f.owner.User}, By: f.by, Why: f.why,
-			Which: func(r host.Record) bool { return c.carry(ctx, h.blobs, r) },
+			Which: func(r host.Record) bool { return c.carry(ctx, r) },
 		})
 		return errors.Join(err, c.failed)
 	})
-	for _, b := range c.blobs {
-		err = errors.Join(err, h.blobs.Delete(ctx, b.session, b.id))
-	}
-	c.blobs = nil
 	return erased, err
-}
-
-// carriers tell which records carry what is to be forgotten.
-type carriers struct {
-	calls    map[host.CallID]bool
-	inputs   map[message]bool
-	sessions map[host.SessionID]bool
-	texts    [][]byte // as they stand in JSON
-
-	blobs  []storedBlob // that carry a text
-	failed error        // of what could not be looked at
-}
-
-// A storedBlob is where a session's host calls are.
-type storedBlob struct {
-	session host.SessionRef
-	id      string
-}
-
-// A message is one input of a session.
-type message struct {
-	session host.SessionID
-	input   host.InputID
-}
-
-func (c *carriers) add(s memory.Source) {
-	if s.Call != "" {
-		c.calls[s.Call] = true
-	}
-	if s.Session != "" {
-		c.sessions[s.Session] = true
-		if s.Input != "" {
-			c.inputs[message{s.Session, s.Input}] = true
-		}
-	}
-}
-
-// leastCarried is the shortest text that is looked for: two Chinese characters. A
-// shorter one stands in words that have nothing to do with it.
-const leastCarried = 6
-
-// addText notes a text in both forms that JSON writers give it.
-func (c *carriers) addText(text string) {
-	if len(text) < leastCarried {
-		return
-	}
-	for _, escapes := range []bool{false, true} {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(escapes)
-		if err := e.Encode(text); err != nil {
-			panic("BUG: a text does not marshal: " + err.Error())
-		}
-		quoted := bytes.TrimSpace(b.Bytes())
-		c.texts = append(c.texts, quoted[1:len(quoted)-1])
-	}
-}
-
-// ownEnd gives what of a document's piece is surely its own: it may begin with the end of
-// the piece before, and is shown without that where it stands around another one.
-func ownEnd(text string) string {
-	r := []rune(text)
-	return string(r[min(len(r), documents.OverlapRunes):])
-}
-
-// carry reports whether a record's payload is to go.
-func (c *carriers) carry(ctx context.Context, blobs *blob.Store, r host.Record) bool {
-	if c.calls[r.Call] && r.Call != "" {
-		return true
-	}
-	var of struct {
-		Input json.Number `json:"input"`
-	}
-	if json.Unmarshal(r.Detail, &of) == nil && of.Input != "" && c.inputs[message{r.Session.Session, host.InputID(of.Input)}] {
-		return true
-	}
-	return c.in(r.Detail) || c.inHostCalls(ctx, blobs, r)
-}
-
-func (c *carriers) in(data []byte) bool {
-	return slices.ContainsFunc(c.texts, func(text []byte) bool { return bytes.Contains(data, text) })
-}
-
-// inHostCalls looks into what a call read and wrote, which is packed in its record or
-// in a blob of the session. A blob that carries a text goes with the record.
-func (c *carriers) inHostCalls(ctx context.Context, blobs *blob.Store, r host.Record) bool {
-	var of struct {
-		HostCalls *grant.Stored `json:"host_calls"`
-	}
-	if json.Unmarshal(r.Detail, &of) != nil || of.HostCalls == nil {
-		return false
-	}
-	recording, err := of.HostCalls.Load(ctx, blobs, r.Session)
-	if err != nil {
-		if host.ProblemOf(err).Code != abi.NotFound { // what was never kept, or is gone, carries nothing
-			c.failed = errors.Join(c.failed, err)
-		}
-		return false
-	}
-	carries := c.in(recording.Input)
-	for _, call := range recording.Calls {
-		carries = carries || c.in(call.Result) || slices.ContainsFunc(call.Args, c.in)
-	}
-	if carries && of.HostCalls.Blob != "" {
-		c.blobs = append(c.blobs, storedBlob{r.Session, of.HostCalls.Blob})
-	}
-	return carries
 }

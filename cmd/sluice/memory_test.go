@@ -183,9 +183,9 @@ memory: [{seen: [{tool: shop.coupons.issue_coupon, topic: coupon, number: amount
 
 // TestWhatCarriesAMemoryIsFound looks at the ways in which a record may carry a text.
 func TestWhatCarriesAMemoryIsFound(t *testing.T) {
-	c := carriers{calls: map[host.CallID]bool{}, inputs: map[message]bool{}, sessions: map[host.SessionID]bool{}}
-	c.addText(`opens with "10" & more`)
-	c.addText("券") // too short to look for
+	c := newCarriers(nil)
+	c.words.add(`opens with "10" & more`)
+	c.words.add("券") // too short to look for
 	c.add(memory.Source{Session: "s1", Input: "2"})
 	c.add(memory.Source{Session: "s1", Call: "call_1"})
 	packed := base64.StdEncoding.EncodeToString([]byte(`{"text":"opens with \"10\" & more"}`))
@@ -205,7 +205,7 @@ func TestWhatCarriesAMemoryIsFound(t *testing.T) {
 		{"no detail", host.Record{}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := c.carry(t.Context(), nil, tt.record); got != tt.want {
+			if got := c.carry(t.Context(), tt.record); got != tt.want {
 				t.Errorf("it carries: %v", got)
 			}
 		})

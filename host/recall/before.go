@@ -102,8 +102,9 @@ func (r *Recall) find(ctx context.Context, q host.Reasoning) (found []memory.Nod
 	if strings.TrimSpace(q.Text) == "" {
 		return found, left, err
 	}
-	hits, failed := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: cut(q.Text, keeper.MaxQueryBytes), Limit: 2 * recalledHits})
+	hits, failed := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: cut(q.Text, keeper.MaxQueryBytes), Limit: 2 * recalledHits, Quiet: true})
 	fits, sessions := 0, 0
+	var injected []memory.ID // of the hits: what is left out was not recalled
 	for _, h := range hits {
 		if isTrajectory(h.Node) {
 			sessions++
@@ -112,8 +113,9 @@ func (r *Recall) find(ctx context.Context, q host.Reasoning) (found []memory.Nod
 			continue
 		}
 		fits++
-		found = append(found, h.Node)
+		found, injected = append(found, h.Node), append(injected, h.Node.ID)
 	}
+	r.Keeper.Shown(o, injected)
 	return found, left, errors.Join(err, failed)
 }
 

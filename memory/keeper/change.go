@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 )
 
@@ -141,12 +142,12 @@ func (t *tx) alter(ctx context.Context, o Owner, id memory.ID, event, cause stri
 }
 
 // Archive takes active memories out of recall, and gives those that it took. It
-// leaves what a job may not take: pinned memories and constraints; and what is not
-// there any more. The cause is a word or an id that tells why, at most
+// leaves what a job may not take: pinned memories, constraints, and what a question waits
+// about; and what is not there any more. The cause is a word or an id that tells why, at most
 // host.MaxIDBytes. It fails with BadValue for more than MaxChange ids.
 func (k *Keeper) Archive(ctx context.Context, o Owner, ids []memory.ID, cause string) ([]memory.ID, error) {
 	return k.changeSome(ctx, "keeper.Archive", o, ids, Archived, cause, func(s *stored, _ time.Time) bool {
-		may := s.Status == memory.Active && !s.Pinned && s.Kind != memory.Constraint
+		may := s.Status == memory.Active && !s.Stays()
 		if may {
 			s.Status = memory.Archived
 		}
@@ -166,6 +167,10 @@ type Fading struct {
 func (k *Keeper) Tidy(ctx context.Context, o Owner, set memory.ForgetConfig, locale string) ([]Fading, error) {
 	const op = "keeper.Tidy"
 	if err := o.check(); err != nil {
+		return nil, fail(op, err)
+	}
+	set, err := k.rulesOf(ctx, o, set)
+	if err != nil {
 		return nil, fail(op, err)
 	}
 	var all []Fading
@@ -192,9 +197,13 @@ func (t *tx) tidy(ctx context.Context, o Owner, set memory.ForgetConfig, locale 
 		page, last = append(page, s), s.ID
 		return err
 	})
+	if err != nil || len(page) == 0 {
+		return nil, last, false, err
+	}
+	asked, err := asksAbout(ctx, t.on, o)
 	for _, s := range page {
 		fate := set.Judge(s.Node, t.at, locale)
-		if err != nil || !fate.Archive {
+		if err != nil || !fate.Archive || asked[s.ID] {
 			continue
 		}
 		s.Status = memory.Archived
@@ -206,9 +215,35 @@ func (t *tx) tidy(ctx context.Context, o Owner, set memory.ForgetConfig, locale 
 	return faded, last, len(page) == MaxPage, err
 }
 
+// rulesOf gives the rules as they are for an owner: how often a memory was adopted says
+// nothing where none ever was, since nobody tells then.
+func (k *Keeper) rulesOf(ctx context.Context, o Owner, set memory.ForgetConfig) (memory.ForgetConfig, error) {
+	const query = "SELECT memory_id FROM memory_node" + ofOwner + " AND adopts > 0 LIMIT 1"
+	var id string
+	adopts, err := row(ctx, k.db.Reads, query, ownerArgs(o), &id)
+	if !adopts {
+		set.MinRecall = 0
+	}
+	return set, err
+}
+
+// asksAbout gives the memories of an owner that a question waits about.
+func asksAbout(ctx context.Context, on host.Statements, o Owner) (map[memory.ID]bool, error) {
+	open, err := documents[memory.Question](ctx, on, openOfOwner, append(ownerArgs(o), maxGaps)...)
+	about := map[memory.ID]bool{}
+	for _, q := range open {
+		about[q.Memory] = true
+		if q.IsChoice() {
+			about[q.Other] = true
+		}
+	}
+	return about, err
+}
+
 // Restore has memories that were archived, superseded or falsified count again, as
 // if that had not been, and gives those that did not count before. Who asks what was
 // known meanwhile is told what was thought then.
+// What had superseded one may be forgotten without it from then on.
 func (k *Keeper) Restore(ctx context.Context, o Owner, ids []memory.ID) ([]memory.ID, error) {
 	return k.changeSome(ctx, "keeper.Restore", o, ids, Restored, "", func(s *stored, at time.Time) bool {
 		if s.Status == memory.Active {
@@ -232,6 +267,8 @@ func (s *stored) takeBack(one takenBack) {
 	s.Taken = s.Taken[max(0, len(s.Taken)-maxTaken):]
 }
 
+const standAlone = "DELETE FROM memory_link" + ofMemory + " AND link_role = '" + roleNext + "'"
+
 // changeSome changes those of some memories that are there and not that way already.
 func (k *Keeper) changeSome(ctx context.Context, op string, o Owner, ids []memory.ID, event, cause string, alter func(s *stored, at time.Time) bool) (changed []memory.ID, err error) {
 	if err := o.check(); err != nil {
@@ -246,13 +283,20 @@ func (k *Keeper) changeSome(ctx context.Context, op string, o Owner, ids []memor
 	err = k.change(ctx, func(ctx context.Context, t *tx) error {
 		changed = nil
 		all, err := findAll(ctx, t.on, o, ids)
+		if err != nil {
+			return err
+		}
+		asked, err := asksAbout(ctx, t.on, o)
 		for _, s := range all {
-			if err != nil || !alter(&s, t.at) {
+			if err != nil || event == Archived && asked[s.ID] || !alter(&s, t.at) {
 				continue
 			}
 			changed = append(changed, s.ID)
 			if err = t.lived(ctx, o, s.ID, event, cause); err == nil {
 				err = t.save(ctx, s)
+			}
+			if err == nil && event == Restored {
+				_, err = exec(ctx, t.on, standAlone, memoryArgs(o, s.ID)...)
 			}
 		}
 		return err

@@ -44,6 +44,9 @@ type Forgotten struct {
 	// Sources are where the memories came from: the records of these calls and
 	// messages may carry the same words, and are for the caller to erase.
 	Sources []memory.Source
+	// Keys are the SourceKeys of these and of all others that said the memories or bore
+	// them out, sorted, in the parts that the receipts are.
+	Keys []string
 	// Scrubbed is whether nothing of the memories is left in the database's files.
 	// It is false where the database cannot be asked for that.
 	Scrubbed bool
@@ -184,7 +187,7 @@ func (k *Keeper) forgetSome(ctx context.Context, o Owner, batch []memory.ID, see
 		return err
 	}
 	var r Receipt
-	var sources []memory.Source
+	var from removed
 	err := k.change(ctx, func(ctx context.Context, t *tx) error {
 		inBatch := map[memory.ID]bool{}
 		for _, id := range batch {
@@ -194,79 +197,159 @@ func (k *Keeper) forgetSome(ctx context.Context, o Owner, batch []memory.ID, see
 		if err != nil {
 			return err
 		}
-		if r, sources, err = t.removeAll(ctx, o, ids); err != nil || len(r.IDs) == 0 {
+		if r, from, err = t.removeAll(ctx, o, ids); err != nil || len(r.IDs) == 0 {
 			return err
 		}
 		return t.leave(ctx, o, &r)
 	})
 	if err == nil && len(r.IDs) > 0 {
-		f.Receipts, f.Sources = append(f.Receipts, r), append(f.Sources, sources...)
+		f.add(r, from)
 	}
 	return err
+}
+
+// removed tells where memories came from that a transaction removed.
+type removed struct {
+	sources []memory.Source
+	keys    map[string]bool
+}
+
+func (f *Forgotten) add(r Receipt, from removed) {
+	f.Receipts, f.Sources, f.Keys = append(f.Receipts, r), append(f.Sources, from.sources...), append(f.Keys, sorted(from.keys)...)
 }
 
 // forgetOwner forgets everything of an owner, also what is written meanwhile, and
 // leaves the receipt of a whole forgetting.
 func (k *Keeper) forgetOwner(ctx context.Context, o Owner, f *Forgotten) error {
+	if err := k.clearOwner(ctx, o); err != nil {
+		return err
+	}
 	for more := true; more; {
 		var r Receipt
-		var sources []memory.Source
+		var from removed
 		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
-			r, sources, err = t.forgetOwner(ctx, o)
+			r, from, err = t.forgetOwner(ctx, o)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		f.Receipts, f.Sources, more = append(f.Receipts, r), append(f.Sources, sources...), !r.Whole
+		f.add(r, from)
+		more = !r.Whole
 	}
 	return nil
 }
 
-// forgetOwner removes what is not of one memory, and some memories. Its receipt is
+// clearOwner removes what is not of one memory, some rows in each transaction: others
+// wait for it, and there may be years of decisions.
+func (k *Keeper) clearOwner(ctx context.Context, o Owner) error {
+	for _, clear := range []func(*tx, context.Context, Owner) (int, error){
+		clearTable("memory_trace", "trace_id"), clearTable("memory_gap", "gap_id"), clearTable("memory_question", "question_id"), (*tx).clearLinks, (*tx).clearPieces} {
+		for n := longList; n == longList; {
+			err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
+				if n, err = clear(t, ctx, o); err == nil && n > 0 {
+					_, err = exec(ctx, t.on, setScrubTo, t.next())
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// clearTable removes up to longList rows of an owner that a column names.
+func clearTable(table, column string) func(*tx, context.Context, Owner) (int, error) {
+	some, remove := "SELECT "+column+" FROM "+table+ofOwner+" ORDER BY "+column+" LIMIT ?", "DELETE FROM "+table+ofOwner+" AND "+column+" IN "
+	return func(t *tx, ctx context.Context, o Owner) (int, error) {
+		ids, err := texts[string](ctx, t.on, some, append(ownerArgs(o), longList)...)
+		if err != nil || len(ids) == 0 {
+			return 0, err
+		}
+		list, args := inList(ids)
+		_, err = exec(ctx, t.on, remove+list, append(ownerArgs(o), args...)...)
+		return len(ids), err
+	}
+}
+
+func (t *tx) clearLinks(ctx context.Context, o Owner) (n int, err error) {
+	const some = "SELECT memory_id, link_role, other_id FROM memory_link" + ofOwner + " LIMIT ?"
+	var links [][]any
+	err = each(ctx, t.on, some, append(ownerArgs(o), longList), func(rows *sql.Rows) error {
+		var id, role, other string
+		err := rows.Scan(&id, &role, &other)
+		links = append(links, append(memoryArgs(o, memory.ID(id)), role, other))
+		return err
+	})
+	for _, args := range links {
+		if err == nil {
+			_, err = exec(ctx, t.on, removeLink, args...)
+		}
+	}
+	return len(links), err
+}
+
+func (t *tx) clearPieces(ctx context.Context, o Owner) (n int, err error) {
+	const some = "SELECT document_id, revision, piece_no, memory_id FROM memory_piece" + ofOwner + " LIMIT ?"
+	pieces, err := pieceRows(ctx, t.on, some, append(ownerArgs(o), longList)...)
+	for _, p := range pieces {
+		if err == nil {
+			_, err = exec(ctx, t.on, removePiece, p.args(o)...)
+		}
+	}
+	return len(pieces), err
+}
+
+// forgetOwner removes what is not of one memory and came meanwhile, and some memories. Its receipt is
 // that of a whole forgetting where none is left.
-func (t *tx) forgetOwner(ctx context.Context, o Owner) (r Receipt, sources []memory.Source, err error) {
+func (t *tx) forgetOwner(ctx context.Context, o Owner) (r Receipt, from removed, err error) {
 	for _, table := range []string{"memory_trace", "memory_trust", "memory_gap", "memory_question", "memory_link", "memory_document", "memory_piece"} {
 		if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofOwner, ownerArgs(o)...); err != nil {
-			return r, nil, err
+			return r, from, err
 		}
 	}
 	ids, err := texts[memory.ID](ctx, t.on, idsOfOwner, append(ownerArgs(o), forgetBatch)...)
 	if err == nil {
-		r, sources, err = t.removeAll(ctx, o, ids)
+		r, from, err = t.removeAll(ctx, o, ids)
 	}
 	if err != nil {
-		return r, nil, err
+		return r, from, err
 	}
 	r.Whole = len(ids) < forgetBatch
-	return r, sources, t.leave(ctx, o, &r)
+	return r, from, t.leave(ctx, o, &r)
 }
 
 // removeAll removes memories, and gives the ids of those that were there.
-func (t *tx) removeAll(ctx context.Context, o Owner, ids []memory.ID) (r Receipt, sources []memory.Source, err error) {
+func (t *tx) removeAll(ctx context.Context, o Owner, ids []memory.ID) (r Receipt, from removed, err error) {
 	all, err := findAll(ctx, t.on, o, ids)
 	if err != nil || len(all) == 0 {
-		return r, nil, err
+		return r, from, err
 	}
+	from.keys = map[string]bool{}
 	for _, s := range all {
-		r.IDs, sources = append(r.IDs, s.ID), append(sources, s.Source)
+		r.IDs, from.sources = append(r.IDs, s.ID), append(from.sources, s.Source)
 	}
 	slices.Sort(r.IDs)
-	if err := t.removeLines(ctx, o, r.IDs); err != nil {
-		return r, nil, err
+	if err := addKeys(ctx, t.on, o, r.IDs, from.keys); err != nil {
+		return r, from, err
 	}
-	if err := t.silenceInputs(ctx, o, sources); err != nil {
-		return r, nil, err
+	if err := t.removeLines(ctx, o, r.IDs); err != nil {
+		return r, from, err
+	}
+	if err := t.silenceInputs(ctx, o, from.sources); err != nil {
+		return r, from, err
 	}
 	if err := t.cutOverlaps(ctx, o, all); err != nil {
-		return r, nil, err
+		return r, from, err
 	}
 	for _, id := range r.IDs {
 		if err := t.remove(ctx, o, id); err != nil {
-			return r, nil, err
+			return r, from, err
 		}
 	}
-	return r, sources, t.dropDocuments(ctx, o, sources)
+	return r, from, t.dropDocuments(ctx, o, from.sources)
 }
 
 // leave writes a receipt, and has the files scrubbed.
@@ -319,7 +402,7 @@ func (k *Keeper) ForgottenUntil(ctx context.Context, o Owner) (time.Time, error)
 // Receipts gives the receipts of what an owner had forgotten, oldest first, up to
 // MaxPage after an id ("" for the first).
 func (k *Keeper) Receipts(ctx context.Context, o Owner, after string) ([]Receipt, error) {
-	const query = "SELECT detail FROM memory_receipt" + ofOwner + " AND receipt_id > ? ORDER BY receipt_id LIMIT ?"
+	const query = "SELECT detail FROM memory_receipt" + ofOwner + " AND receipt_id > ? AND receipt_id <> '" + owedRow + "' ORDER BY receipt_id LIMIT ?"
 	all, err := documents[Receipt](ctx, k.db.Reads, query, append(ownerArgs(o), after, MaxPage)...)
 	return all, fail("keeper.Receipts", err)
 }

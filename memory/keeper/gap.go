@@ -217,7 +217,7 @@ func (t *tx) addGap(ctx context.Context, g memory.Gap) (added bool, err error) {
 	if _, err := exec(ctx, t.on, makeGap, append(args, g.ID, occasion, micros(g.At), g.Question, g.Closed, detail)...); err != nil {
 		return false, err
 	}
-	for _, id := range g.Evidence {
+	for _, id := range slices.Concat(g.Evidence, g.Habits) {
 		if err := t.link(ctx, o, id, roleEvidence, g.ID); err != nil {
 			return false, err
 		}

@@ -354,7 +354,7 @@ func (t *tx) stay(ctx context.Context, old stored, n memory.Node) error {
 	o := Owner{old.Tenant, old.User}
 	if old.Status == memory.Archived {
 		old.Status = memory.Active
-		if err := t.lived(ctx, o, old.ID, Restored, sourceKey(n.Source)); err != nil {
+		if err := t.lived(ctx, o, old.ID, Restored, SourceKey(n.Source)); err != nil {
 			return err
 		}
 		if err := t.save(ctx, old); err != nil {

@@ -15,7 +15,7 @@ const (
 
 // Purge removes for good the memories of an owner that were archived longer ago
 // than that, with their own gaps and questions, and gives a receipt for each
-// transaction. Until then Restore brings them back. What was made of them stays, and
+// transaction; what is pinned or a constraint stays. Until then Restore brings them back. What was made of them stays, and
 // so do gaps that they are evidence of and traces that point to them: nobody asked
 // for their words to be gone, see Forget for that. What they had superseded is
 // superseded by what superseded them, if anything did.
@@ -57,7 +57,14 @@ func (t *tx) purge(ctx context.Context, o Owner, after memory.ID, before time.Ti
 		if _, err := row(ctx, t.on, archivedAt, memoryArgs(o, id), &at); err != nil {
 			return r, after, err
 		}
-		if at.Valid && at.Int64 < before.UnixMicro() {
+		if !at.Valid || at.Int64 >= before.UnixMicro() {
+			continue
+		}
+		s, err := find(ctx, t.on, "", o, id)
+		if err != nil {
+			return r, after, err
+		}
+		if !s.Stays() {
 			r.IDs = append(r.IDs, id)
 		}
 	}

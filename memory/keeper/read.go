@@ -182,7 +182,17 @@ func (k *Keeper) Why(ctx context.Context, o Owner, id memory.ID, set memory.Forg
 	if err != nil {
 		return Life{}, fail(op, err)
 	}
+	if set, err = k.rulesOf(ctx, o, set); err != nil {
+		return Life{}, fail(op, err)
+	}
 	life.Fate = set.Judge(life.Node, k.now(), locale)
+	asked, err := asksAbout(ctx, k.db.Reads, o)
+	if err != nil {
+		return Life{}, fail(op, err)
+	}
+	if asked[id] {
+		life.Fate = life.Fate.Asked(locale)
+	}
 	return life, nil
 }
 

@@ -196,6 +196,16 @@ func (s stored) answers(q Query, now time.Time) bool {
 	return s.Status == memory.Active && s.holds(Moment{}, now)
 }
 
+// Shown counts that memories of an owner were put before the model, for who recalls more
+// than that quietly (Query.Quiet). It waits for no disk.
+func (k *Keeper) Shown(o Owner, ids []memory.ID) {
+	keys := make([]key, len(ids))
+	for i, id := range ids {
+		keys[i] = key{o, id}
+	}
+	k.uses.add(k.now(), keys)
+}
+
 func (k *Keeper) count(hits []Hit) {
 	keys := make([]key, len(hits))
 	for i, h := range hits {

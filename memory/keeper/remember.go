@@ -117,7 +117,7 @@ func (t *tx) addNew(ctx context.Context, s stored, marks [bands]int64) error {
 	if err := t.addBands(ctx, o, s.ID, marks); err != nil {
 		return err
 	}
-	return t.lived(ctx, o, s.ID, Remembered, sourceKey(s.Source))
+	return t.lived(ctx, o, s.ID, Remembered, SourceKey(s.Source))
 }
 
 func (t *tx) addBands(ctx context.Context, o Owner, id memory.ID, marks [bands]int64) error {
@@ -154,7 +154,7 @@ func (t *tx) findSame(ctx context.Context, n memory.Node, marks [bands]int64) (s
 		}
 	}
 	for _, s := range found {
-		if known, err := t.knows(ctx, s, sourceKey(n.Source)); err != nil || known {
+		if known, err := t.knows(ctx, s, SourceKey(n.Source)); err != nil || known {
 			return s, known, err
 		}
 	}
@@ -178,7 +178,7 @@ func (t *tx) knows(ctx context.Context, s stored, cause string) (bool, error) {
 // verify counts once that a source says what a memory says. A source that has no name
 // counts never: it may be the same one again, and would bear itself out.
 func (t *tx) verify(ctx context.Context, old stored, n memory.Node) error {
-	o, cause := Owner{old.Tenant, old.User}, sourceKey(n.Source)
+	o, cause := Owner{old.Tenant, old.User}, SourceKey(n.Source)
 	if known, err := t.knows(ctx, old, cause); err != nil || known {
 		return err
 	}
@@ -203,10 +203,11 @@ func (t *tx) verify(ctx context.Context, old stored, n memory.Node) error {
 	return t.save(ctx, old)
 }
 
-// sourceKey tells whether two memories come from the same call, message or place of
-// a document. It is "" for a source that names none of these: nothing tells then
-// whether it is the same one again.
-func sourceKey(s memory.Source) string {
+// SourceKey tells whether two memories come from the same call, message or place of
+// a document: it is the same for both then, a digest of the session with those. It is ""
+// for a source that names none of these: nothing tells then whether it is the same one
+// again.
+func SourceKey(s memory.Source) string {
 	if s.Call == "" && s.Input == "" && s.Document == "" && (s.Session == "" || s.Order == 0) {
 		return ""
 	}

@@ -21,7 +21,8 @@ const (
 // PurgeSuperseded removes facts and habits (L2, L3), of all owners, that were
 // superseded longer ago than an age, from every table and index, and gives how many: a
 // tool that is asked for a price again and again leaves one for each. What the user
-// said stays, and so does what a gap, a trace or another memory was made of. There is
+// said stays, and so does what is pinned or a constraint, and what a gap, a trace or
+// another memory was made of. There is
 // no receipt: nobody asked for it. It is safe to run from several replicas and to
 // repeat.
 func (k *Keeper) PurgeSuperseded(ctx context.Context, olderThan time.Duration) (purged int, err error) {
@@ -51,8 +52,7 @@ func (t *tx) purgeReplaced(ctx context.Context, before time.Time) (purged int, m
 	}
 	of := map[Owner][]memory.ID{}
 	for _, one := range all {
-		var other string
-		kept, err := row(ctx, t.on, pointedTo, memoryArgs(one.owner, one.id), &other)
+		kept, err := t.isSpared(ctx, one)
 		if err == nil && kept {
 			_, err = exec(ctx, t.on, keepReplaced, memoryArgs(one.owner, one.id)...)
 		}
@@ -75,6 +75,17 @@ func (t *tx) purgeReplaced(ctx context.Context, before time.Time) (purged int, m
 		purged += len(ids)
 	}
 	return purged, len(all) == purgeBatch, nil
+}
+
+// isSpared reports whether a memory stays though it was superseded long ago. One that is
+// no longer pinned is looked at again, since a change of it says anew since when it is.
+func (t *tx) isSpared(ctx context.Context, one key) (bool, error) {
+	s, err := find(ctx, t.on, "", one.owner, one.id)
+	if err != nil || s.Stays() {
+		return true, err
+	}
+	var other string
+	return row(ctx, t.on, pointedTo, memoryArgs(one.owner, one.id), &other)
 }
 
 // purgeOne removes one memory, and takes it out of the chain that it is in.

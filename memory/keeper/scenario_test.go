@@ -18,7 +18,7 @@ import (
 
 // scenarioMinima is how many scenarios each suite of memory/testdata/scenarios
 // must have that needs the truth.
-func scenarioMinima() map[string]int { return map[string]int{"asof": 12, "deletion": 10} }
+func scenarioMinima() map[string]int { return map[string]int{"asof": 12, "deletion": 14} }
 
 func TestScenarios(t *testing.T) {
 	for name, want := range scenarioMinima() {
@@ -95,7 +95,7 @@ func (s *scene) do(raw json.RawMessage) {
 	if step.Day > 0 {
 		s.clock.move(s.on(step.Day).Sub(s.clock.now()))
 	}
-	steps := map[string]func(sceneStep){"remember": s.remember, "see": s.remember, "supersede": s.supersede, "falsify": s.falsify, "archive": s.archive, "restore": s.restore,
+	steps := map[string]func(sceneStep){"remember": s.remember, "again": s.again, "see": s.remember, "supersede": s.supersede, "falsify": s.falsify, "archive": s.archive, "restore": s.restore,
 		"asof": s.asOf, "forget": s.forget, "gone": s.gone, "left": s.left, "trace": s.trace, "trust": s.trust, "reconcile": s.reconcile, "open": s.open}
 	act := steps[step.Do]
 	if act == nil {
@@ -116,7 +116,7 @@ func (s *scene) wants(step sceneStep, into any) {
 func (s *scene) node(step sceneStep) memory.Node {
 	s.words += step.Text + " "
 	n := memory.Node{Text: step.Text, Layer: cmp.Or(step.Layer, memory.Declared), Kind: cmp.Or(step.Kind, memory.Preference), Entity: step.Entity,
-		At: s.clock.now(), Valid: memory.Span{From: s.clock.now()}, Trust: 0.6, Pinned: step.Pinned, Source: memory.Source{Session: step.Session}}
+		At: s.clock.now(), Valid: memory.Span{From: s.clock.now()}, Trust: 0.6, Pinned: step.Pinned, Source: memory.Source{Session: step.Session, Input: "1"}}
 	if step.Do == "see" {
 		n.Layer, n.Kind = memory.Behaviour, memory.Habit
 	}
@@ -133,10 +133,10 @@ func (s *scene) node(step sceneStep) memory.Node {
 	return n
 }
 
-// named gives the ids of names.
+// named gives the ids of names; what is no memory's is an event's, which is its id.
 func (s *scene) named(names []memory.ID) (ids []memory.ID) {
 	for _, name := range names {
-		ids = append(ids, s.ids[name])
+		ids = append(ids, cmp.Or(s.ids[name], name))
 	}
 	return ids
 }
@@ -148,6 +148,15 @@ func (s *scene) remember(step sceneStep) {
 		s.Fatalf("step %d: %q is taken for another", s.step, step.Text)
 	}
 	s.ids[step.ID] = all[0].ID
+}
+
+// again says what a memory says already.
+func (s *scene) again(step sceneStep) {
+	all, err := s.keeper.Remember(s.Context(), s.owner(step), []memory.Node{s.node(step)})
+	must(s, err)
+	if all[0].Kept || all[0].ID != s.ids[step.ID] {
+		s.Fatalf("step %d: %q is not taken for %s", s.step, step.Text, step.ID)
+	}
 }
 
 func (s *scene) supersede(step sceneStep) {
@@ -231,6 +240,11 @@ func (s *scene) forget(step sceneStep) {
 	s.wants(step, &want)
 	f, err := s.keeper.Forget(s.Context(), s.owner(step), Wish{IDs: s.named(step.IDs), Entity: step.Entity, All: step.All})
 	must(s, err)
+	for _, session := range step.Sources { // in whose first message it was said
+		if key := SourceKey(memory.Source{Session: host.SessionID(session), Input: "1"}); !slices.Contains(f.Keys, key) {
+			s.Errorf("step %d: session %s is not told as a source", s.step, session)
+		}
+	}
 	var got []memory.ID
 	for _, r := range f.Receipts {
 		got = append(got, r.IDs...)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -37,7 +38,9 @@ const (
 
 // Show keeps a decision point when it is shown: of the trace the owner, the domain,
 // the point, the question with its session and input, the output and its sources count.
-// It gives the trace with its id, the time, and the trust at that moment.
+// It gives the trace with its id, the time, and the trust at that moment. Where one of the
+// sources is not there any more, it is kept without words: a turn may end after what it
+// recalled was forgotten.
 func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, error) {
 	const op = "keeper.Show"
 	o := Owner{shown.Tenant, shown.User}
@@ -52,6 +55,11 @@ func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, er
 			return err
 		}
 		trace.Shown, trace.TrustAtMoment = t.at, score
+		if whole, err := t.areThere(ctx, o, trace.Sources); err != nil {
+			return err
+		} else if !whole {
+			trace = wordless(trace)
+		}
 		columns, err := traceColumns(trace)
 		if err != nil {
 			return err
@@ -70,6 +78,18 @@ func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, er
 		return memory.Trace{}, fail(op, err)
 	}
 	return trace, nil
+}
+
+// areThere reports whether all of some memories are.
+func (t *tx) areThere(ctx context.Context, o Owner, ids []memory.ID) (bool, error) {
+	const query = "SELECT memory_id FROM memory_node" + ofOwner + " AND memory_id IN "
+	want := slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(want) == 0 {
+		return true, nil
+	}
+	list, args := inList(want)
+	there, err := texts[memory.ID](ctx, t.on, query+list, append(ownerArgs(o), args...)...)
+	return len(there) == len(want), err
 }
 
 // traceColumns gives what changes of a trace's row, in the order of its statements.
