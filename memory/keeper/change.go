@@ -242,8 +242,8 @@ func asksAbout(ctx context.Context, on host.Statements, o Owner) (map[memory.ID]
 
 // Restore has memories that were archived, superseded or falsified count again, as
 // if that had not been, and gives those that did not count before. Who asks what was
-// known meanwhile is told what was thought then.
-// What had superseded one may be forgotten without it from then on.
+// known meanwhile is told what was thought then. What had superseded one may be
+// forgotten without it from then on.
 func (k *Keeper) Restore(ctx context.Context, o Owner, ids []memory.ID) ([]memory.ID, error) {
 	return k.changeSome(ctx, "keeper.Restore", o, ids, Restored, "", func(s *stored, at time.Time) bool {
 		if s.Status == memory.Active {
