@@ -299,7 +299,7 @@ func (f *forgetting) tell(done keeper.Forgotten, erased int, left []host.Session
 		fmt.Fprintln(f.stdout, say.pick("receipt %s of %s, %s", "回执 %s，%s，%s", r.ID, when(r.At), r.Digest))
 	}
 	if len(left) > 0 {
-		fmt.Fprintln(f.stderr, say.pick("what was said in the sessions %v is still there: sluice session purge removes one, and so does --sessions with memory forget", "会话 %v 中说过的话仍然保留：用 sluice session purge 删除，或给 memory forget 加上 --sessions", left))
+		fmt.Fprintln(f.stderr, say.pick("what was said in the sessions %v is still there: sluice session purge removes one, as --sessions would have done", "会话 %v 中说过的话仍然保留：可用 sluice session purge 删除（加上 --sessions 时会一并删除）", left))
 	}
 	if !done.Scrubbed {
 		fmt.Fprintln(f.stderr, say.pick("the database's own logs and backups keep what they have until its operator removes them", "数据库自身的日志和备份由其管理员清理"))

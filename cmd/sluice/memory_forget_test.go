@@ -487,3 +487,30 @@ func TestAForgottenHabitDoesNotComeBack(t *testing.T) {
 		t.Errorf("habits about %v; it said %s", of, said)
 	}
 }
+
+// Where the files cannot be scrubbed the command says so, though all else is done, and
+// the same command makes up for it.
+func TestForgettingTellsThatTheFilesCouldNotBeScrubbed(t *testing.T) {
+	h := aHouse(t)
+	ids := h.keeps(declared("mia takes Zinfandel at five", memory.Source{Session: "s1", Call: "call_1"}))
+	h.records(recordOf("s1", "call_1", `{"say":"Zinfandel"}`), recordOf("s1", "call_2", `{"say":"beer"}`))
+	reader, err := sql.Open("sqlite", storeIn(h.home))
+	h.must(err)
+	reading, err := reader.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+	h.must(err)
+	h.must(reading.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM memory_node").Scan(new(int)))
+	var said strings.Builder
+	p := &program{env: h.env, stdin: strings.NewReader(""), stdout: &said, stderr: &said}
+	if code := p.run(t.Context(), append([]string{"memory", "forget", "--user", "mia", "--yes"}, ids...)); code != exitFailed || !strings.Contains(said.String(), "a reader keeps the write-ahead log") {
+		t.Errorf("exit code %d: %s", code, said.String())
+	}
+	h.must(errors.Join(reading.Rollback(), reader.Close()))
+	h.wantLeft(`{"say":"beer"}`)
+	if left := h.ids(); len(left) != 0 {
+		t.Errorf("memories %v are left", left)
+	}
+	h.forget(ids...)
+	if files := h.holds("Zinfandel"); len(files) != 0 {
+		t.Errorf("the words are in %v", files)
+	}
+}

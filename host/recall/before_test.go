@@ -155,3 +155,27 @@ func TestFactsThatWereReplacedLongAgoAreRemoved(t *testing.T) {
 		t.Errorf("left are %+v", left)
 	}
 }
+
+// What was found and not put before the model was not recalled: it is judged by how
+// often it was of use.
+func TestOnlyWhatTheModelSeesCountsAsRecalled(t *testing.T) {
+	r, ctx := newRig(t, shop), t.Context()
+	for _, of := range []string{"silk", "cotton", "linen", "wool", "velvet", "denim", "satin", "tweed", "felt", "lace", "jersey", "canvas"} {
+		must(t, r.Remembered(ctx, host.CallRef{Session: session(1), Call: host.CallID("call_" + of)}, []abi.Memory{{Kind: "fact", Text: of + " wants water that is cold"}}))
+	}
+	must(t, r.Keeper.Sync(ctx))
+	_, recalled, _ := r.say(1, "how cold is the water?")
+	must(t, r.Keeper.Close()) // which writes what was counted
+	k, err := keeper.Open(ctx, keeper.Config{DB: r.store.Database()})
+	must(t, err)
+	defer k.Close()
+	all, err := k.List(ctx, mia, keeper.Page{})
+	must(t, err)
+	counted := 0
+	for _, n := range all {
+		counted += n.Recalls
+	}
+	if len(recalled) != recalledHits || counted != recalledHits || len(all) <= recalledHits {
+		t.Errorf("of %d memories %d were shown, and %d recalls count", len(all), len(recalled), counted)
+	}
+}

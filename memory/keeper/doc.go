@@ -94,7 +94,8 @@
 //
 //  1. The memories are found: by id, by entity, by document, or all. What was made of them and what
 //     they superseded comes with them, the farthest first, so that a repetition finds
-//     what a crash left.
+//     what a crash left. Before, Origins tells who erases elsewhere where all of that came
+//     from; sessions that are to go, too, are noted (Owe), since nothing tells of them then.
 //  2. In one transaction for each batch: rows, vectors, events, bands, links, gaps and
 //     questions go, traces that point to them, or quote the input that they came from,
 //     lose their words, lines of the outbox go
