@@ -11,8 +11,9 @@
 // # Life of a memory
 //
 //  1. Remember looks, under the lock that all changes take, for a memory that says
-//     the same of the same (same.go). That one is verified, once for each source; else
-//     a new one is written, with where it comes from, and a line of the outbox. A fact
+//     the same of the same, until the same time (same.go). That one is verified, once
+//     for each source; else a new one is written, with where it comes from, and a line
+//     of the outbox. A fact
 //     or a habit that Renew keeps takes the place of the one before (renew.go). What a
 //     user declares, Declare settles with what they declared of the same matter: it wins,
 //     loses, or both stand and a question is kept which of them counts (declare.go).
@@ -20,13 +21,14 @@
 //     indexes. An embedder, where there is one whose leg is on, gives its vector later;
 //     that is another line.
 //  3. Recall asks the index for candidates, ranks them, and reads the best from the
-//     truth. That they were recalled is counted some seconds later.
+//     truth; it asks for more where too few of them hold at its moment. That they were recalled is counted some seconds later.
 //  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
 //     leaves an event of its life. Of a piece of a document, what it is searched by
 //     follows the headings above it. Tidy archives what is worth little. Restore takes
-//     it all back, until Purge removes what was archived long ago, and
-//     PurgeSuperseded the facts and habits that newer ones took the place of. What a
-//     purged one had superseded is superseded by what superseded that.
+//     it all back, and what was known meanwhile stays known as of then; until Purge
+//     removes what was archived long ago, and PurgeSuperseded the facts and habits that
+//     newer ones took the place of. What a purged one had superseded is superseded by
+//     what superseded that.
 //  5. Forget removes it, with what was made of it, from every table, index and file.
 //     A receipt stays, which has no text.
 //
@@ -73,6 +75,8 @@
 //     leg is on or not), if it was not completed, or if it is behind the outbox.
 //  2. It notes the head's number, empties the index, and reads all memories in the
 //     order of their writing; terms are made on all cores meanwhile.
+//     Of a shared one that another replica has in hand, Rebuild asks that one to, by
+//     taking the version from it in the database, and waits.
 //  3. It follows from the number that was noted. Who fills or follows a shared one has
 //     its duty, and renews that all the while; who lost it stops, and takes out what
 //     was forgotten while its last Put was under way.

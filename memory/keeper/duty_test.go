@@ -103,6 +103,24 @@ func TestARebuildIsDoneByTheReplicaThatFollows(t *testing.T) {
 	})
 }
 
+// Who is in the midst of following when a rebuild is asked for does not say that all is well.
+func TestAFollowerDoesNotPassOverARebuildThatIsAskedFor(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		store := &held{counting: counting{Store: index.New()}}
+		k := r.open(func(c *Config) { c.Store, c.Shared, c.Poll = store, true, time.Hour })
+		k.follow.applying.Lock()
+		k.testOnlyRemember(t, ann, said("common one"))
+		before := store.resets.Load()
+		store.before = func(context.Context) { must(t, k.askToFill(t.Context())) }
+		err := k.applyShared(t.Context())
+		k.follow.applying.Unlock()
+		d, failed := k.readDuty(t.Context(), k.db.Reads, dutyIndex)
+		if must(t, failed); err != nil || store.resets.Load() != before+1 || d.version != k.version() {
+			t.Errorf("%v; emptied %d times; the duty is %+v", err, store.resets.Load()-before, d)
+		}
+	})
+}
+
 // A replica that lost its duty puts a memory in after the other one has taken it out.
 func TestWhatALateReplicaPutsInOfAForgottenMemoryIsTakenOut(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
