@@ -28,8 +28,10 @@
 //
 //  1. Its end keeps what was done in it, as one memory, and the habits of it alone (L3),
 //     beside those of several lives, and reconciles both with what the user said.
-//  2. The end of a live has the tenant's log read for habits, in the background. Jobs do
-//     the same, archive what is worth little, and remove what was replaced long ago.
+//     Sessions of one live are one live, for habits and for contradictions.
+//  2. The end of a live keeps what each user did in it, over all its sessions, in the same
+//     way, and has the tenant's log read for habits, in the background. Jobs do
+//     the latter, archive what is worth little, and remove what was replaced long ago.
 //     What was done before a user had everything forgotten is not learnt again.
 //  3. A purge keeps nothing: it forgets what memory made of the session and of its
 //     calls, and takes the words out of its traces. It is over when that is done.

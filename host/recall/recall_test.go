@@ -143,10 +143,16 @@ func (r *rig) livesOtherwise() {
 // does puts a call that ended on record.
 func (r *rig) does(n int, tool, args string, status host.Status) {
 	r.t.Helper()
+	r.doesIn("", n, tool, args, status)
+}
+
+// doesIn does so in a session of a live.
+func (r *rig) doesIn(live string, n int, tool, args string, status host.Status) {
+	r.t.Helper()
 	r.done++
 	call := host.CallID(fmt.Sprint("c", r.done))
 	must(r.t, r.store.Record(r.t.Context(),
-		host.Record{Session: session(n), Call: call, Kind: host.RecordIntent, Tool: tool, Detail: json.RawMessage(`{"args":` + args + `}`)},
+		host.Record{Session: session(n), Call: call, Kind: host.RecordIntent, Tool: tool, Detail: json.RawMessage(`{"args":` + args + `,"live":"` + live + `"}`)},
 		host.Record{Session: session(n), Call: call, Kind: host.RecordOutcome, Tool: tool, Detail: json.RawMessage(`{"status":"` + string(status) + `"}`)}))
 }
 
