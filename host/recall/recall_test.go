@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -382,6 +383,11 @@ func TestSettingsThatCannotBeMeantAreRefused(t *testing.T) {
 		{Seen: []Observation{{Tool: "shop.open", Topic: "t"}}},
 		{Seen: []Observation{{Tool: "shop.open", Topic: "t", Number: "a", Word: "b"}}},
 		{Facts: make([]string, 65)},
+		{Forget: &Forgetting{HalfLifeDays: map[memory.Freshness]float64{"never": 3}}},
+		{Forget: &Forgetting{MaxAgeDays: map[memory.Freshness]float64{memory.Slow: 0}}},
+		{Forget: &Forgetting{DisuseDays: number(math.NaN())}},
+		{Forget: &Forgetting{SceneDays: number(-1)}},
+		{Forget: &Forgetting{Below: number(1.5)}},
 	} {
 		if s.Check() == nil {
 			t.Errorf("%+v is accepted", s)

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/abi"
@@ -24,6 +25,8 @@ type Settings struct {
 	Facts []string `json:"facts,omitempty"`
 	// Seen are the calls that make habits.
 	Seen []Observation `json:"seen,omitempty"`
+	// Forget is how memories lose worth; nil as the host has it.
+	Forget *Forgetting `json:"forget,omitempty"`
 }
 
 // A Point is a kind of decision, known by words of the user's.
@@ -67,7 +70,17 @@ func (s Settings) Check() *abi.Problem {
 			return abi.NewProblem(abi.BadValue, "the observation %d needs a tool as skill.tool, a topic, and either the argument with a number or the one with a word", i+1).WithField(fmt.Sprintf("memory.seen[%d]", i))
 		}
 	}
-	return nil
+	return s.Forget.check()
+}
+
+// And gives what two entries of a policy say of one tenant: points, facts and
+// observations add up, and of the rest the later one counts.
+func (s Settings) And(more Settings) Settings {
+	s.Points = slices.Concat(s.Points, more.Points)
+	s.Facts = slices.Concat(s.Facts, more.Facts)
+	s.Seen = slices.Concat(s.Seen, more.Seen)
+	s.Forget = s.Forget.and(more.Forget)
+	return s
 }
 
 func containsEmpty(words []string) bool {
