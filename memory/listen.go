@@ -440,6 +440,9 @@ func sceneIn(low string) string {
 	return ""
 }
 
+// EntityIn gives what words are about, if they name a product by its number, and "" else.
+func EntityIn(words string) string { return entityIn(simplified.Replace(asciiLower(words))) }
+
 // entityIn gives the product that words are about: "SKU 1001", "商品1001", "1001号".
 func entityIn(low string) string {
 	for _, mark := range [...]string{"sku", "商品", "链接", "product", "item"} {

@@ -10,7 +10,9 @@
 //     declare becomes memories (L1). The rules hear at once; a model hears in the
 //     background. What fails is done again before the model is asked the next time.
 //  2. What fits the words is recalled, and what must always be kept to (constraints)
-//     stands before it, the user's own and newest first. A piece of a document brings
+//     stands before it, the user's own and newest first. With the first words of a
+//     session comes what matters in its scene, and at a decision point what is known of
+//     its domain and of the product that is named, beyond the words (bring.go). A piece of a document brings
 //     the text that it stands in, within bounds; pieces that stand together are one
 //     quotation (around.go). The model reads it as data of earlier, never as orders. The
 //     record names ids, and no words.

@@ -26,7 +26,8 @@ type rig struct {
 	store *state.Store
 	now   time.Time
 	input int
-	done  int // calls
+	done  int         // calls
+	live  host.LiveID // that its sessions belong to
 
 	settings Settings
 }
@@ -79,7 +80,7 @@ func (r *rig) asked(n int, words string, outcomes ...host.Outcome) (told string,
 		if hook.PreReasoning == nil {
 			continue
 		}
-		in, err := hook.PreReasoning(r.t.Context(), host.Reasoning{Session: session(n), Input: r.input, Round: 1, Text: words, Outcomes: outcomes})
+		in, err := hook.PreReasoning(r.t.Context(), host.Reasoning{Session: session(n), Live: r.live, Input: r.input, Round: 1, Text: words, Outcomes: outcomes})
 		must(r.t, err)
 		told, recalled, notes = told+in.Text, append(recalled, in.Recalled...), notes+in.Note
 	}
