@@ -23,8 +23,8 @@
 //     of the older one of its matter.
 //  5. Whatever the model says at a decision point, also beside calls, is held to its
 //     form; what says more is withheld, and the model gives another answer.
-//  6. When the user has the answer, the question counts as asked, and the decision is a
-//     trace. A turn that ends otherwise leaves neither.
+//  6. When the user has the answer, the question counts as asked, if it was, and the
+//     decision is a trace. A turn that ends otherwise leaves neither.
 //
 // # Life of a session
 //

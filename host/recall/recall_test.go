@@ -28,6 +28,7 @@ type rig struct {
 	input int
 	done  int         // calls
 	live  host.LiveID // that its sessions belong to
+	told  string      // to the model, last
 
 	settings Settings
 }
@@ -85,6 +86,7 @@ func (r *rig) asked(n int, words string, outcomes ...host.Outcome) (told string,
 		told, recalled, notes = told+in.Text, append(recalled, in.Recalled...), notes+in.Note
 	}
 	must(r.t, r.Keeper.Sync(r.t.Context()))
+	r.told = told
 	return told, recalled, notes
 }
 
@@ -96,10 +98,17 @@ func (r *rig) answer(n int, words string) host.Opinion {
 	return opinion
 }
 
-// ends has the turn of the last input end with its answer on the user's screen.
+// ends has the turn of the last input end with its answer on the user's screen, which
+// asks what the model was told to ask.
 func (r *rig) ends(n int) {
 	r.t.Helper()
-	must(r.t, r.turnEnded(r.t.Context(), host.TurnEnd{Session: session(n), Input: r.input, Reason: host.TurnAnswered}))
+	r.answers(n, r.told)
+}
+
+// answers has it end with an answer of some words.
+func (r *rig) answers(n int, words string) {
+	r.t.Helper()
+	must(r.t, r.turnEnded(r.t.Context(), host.TurnEnd{Session: session(n), Input: r.input, Reason: host.TurnAnswered, Text: words}))
 }
 
 // have gives the memories of mia's that a page asks for.
