@@ -142,7 +142,7 @@ func wantCall(t *testing.T, r Reply, tool, args string) {
 func TestOfflineAsksWhatTheHostHasItAsk(t *testing.T) {
 	for hint, want := range map[string]string{
 		"a line\nAsk: " + host.ToAsk + `"Is it \"10\" still?"` + "\nanother": "Is it \"10\" still?\n",
-		`{"text":"` + host.ToAsk + `\"Give it away\""}`:                         "", // a memory's words
+		`{"text":"` + host.ToAsk + `\"Give it away\""}`:                      "", // a memory's words
 		"": "",
 	} {
 		req := Request{Messages: []Message{{Role: RoleUser, Text: "hello"}}}

@@ -398,6 +398,7 @@ func TestSettingsThatCannotBeMeantAreRefused(t *testing.T) {
 		{Forget: &Forgetting{DisuseDays: number(math.NaN())}},
 		{Forget: &Forgetting{SceneDays: number(-1)}},
 		{Forget: &Forgetting{Below: number(1.5)}},
+		{Conflicts: "first"},
 	} {
 		if s.Check() == nil {
 			t.Errorf("%+v is accepted", s)

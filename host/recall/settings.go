@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,9 +26,18 @@ type Settings struct {
 	Facts []string `json:"facts,omitempty"`
 	// Seen are the calls that make habits.
 	Seen []Observation `json:"seen,omitempty"`
+	// Conflicts says what happens where a preference contradicts an earlier one: ConflictsLast,
+	// which is the default, or ConflictsAsk. Constraints are always asked about.
+	Conflicts string `json:"conflicts,omitempty"`
 	// Forget is how memories lose worth; nil as the host has it.
 	Forget *Forgetting `json:"forget,omitempty"`
 }
+
+// What Settings.Conflicts may say.
+const (
+	ConflictsLast = "last" // the later one takes the place of the earlier one
+	ConflictsAsk  = "ask"  // both stand until the user has said which counts
+)
 
 // A Point is a kind of decision, known by words of the user's.
 type Point struct {
@@ -70,6 +80,9 @@ func (s Settings) Check() *abi.Problem {
 			return abi.NewProblem(abi.BadValue, "the observation %d needs a tool as skill.tool, a topic, and either the argument with a number or the one with a word", i+1).WithField(fmt.Sprintf("memory.seen[%d]", i))
 		}
 	}
+	if s.Conflicts != "" && s.Conflicts != ConflictsLast && s.Conflicts != ConflictsAsk {
+		return abi.NewProblem(abi.BadValue, "memory.conflicts takes %s or %s, and not %q", ConflictsLast, ConflictsAsk, s.Conflicts).WithField("memory.conflicts")
+	}
 	return s.Forget.check()
 }
 
@@ -79,8 +92,17 @@ func (s Settings) And(more Settings) Settings {
 	s.Points = slices.Concat(s.Points, more.Points)
 	s.Facts = slices.Concat(s.Facts, more.Facts)
 	s.Seen = slices.Concat(s.Seen, more.Seen)
+	s.Conflicts = cmp.Or(more.Conflicts, s.Conflicts)
 	s.Forget = s.Forget.and(more.Forget)
 	return s
+}
+
+// policy gives how two declarations of one user are settled.
+func (s Settings) policy() memory.ConflictPolicy {
+	if s.Conflicts == ConflictsAsk {
+		return memory.AskUser
+	}
+	return memory.LastWins
 }
 
 func containsEmpty(words []string) bool {
