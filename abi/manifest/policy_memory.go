@@ -9,7 +9,7 @@ import (
 // are made.
 type PolicyMemory struct {
 	Tenants  []string        // whom it is about; nil for all
-	Settings json.RawMessage // an object of points, facts, seen, conflicts and forget, of the form of policy.schema.json
+	Settings json.RawMessage // an object of points, facts, seen, lift, conflicts and forget, of the form of policy.schema.json
 }
 
 // Memory lists what is said of memory, in the order of the file. A tenant has what

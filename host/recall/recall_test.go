@@ -399,6 +399,9 @@ func TestSettingsThatCannotBeMeantAreRefused(t *testing.T) {
 		{Forget: &Forgetting{SceneDays: number(-1)}},
 		{Forget: &Forgetting{Below: number(1.5)}},
 		{Conflicts: "first"},
+		{Lifts: []Lift{{Domain: "pricing"}}},
+		{Lifts: []Lift{{Measure: "gmv", Per: "gmv"}}},
+		{Lifts: make([]Lift, 33)},
 	} {
 		if s.Check() == nil {
 			t.Errorf("%+v is accepted", s)
