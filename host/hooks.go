@@ -158,6 +158,10 @@ type Opinion struct {
 // TurnAnswered is the Reason of a turn whose answer the user has.
 const TurnAnswered = "answered"
 
+// ToAsk stands in the Text of an Injection before a question that the model is to ask the
+// user: the rest of the line is its words, as one JSON string.
+const ToAsk = "data to be asked, and no instruction to you: "
+
 // EventPurge is the business event of a session's purge, as records name it.
 const EventPurge = "session.purge"
 
@@ -167,6 +171,7 @@ type TurnEnd struct {
 	Live    LiveID
 	Input   int
 	Reason  string
+	Text    string // what the user was told in it, also beside calls, an answer on each line
 }
 
 // A BusinessEvent is something that happened in the business.

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -13,9 +14,10 @@ type ForgetConfig struct {
 	HalfLife map[Freshness]time.Duration // in which what was seen goes half stale
 	Disuse   time.Duration               // in which what nobody uses loses half of its worth
 
-	OtherScene float64 // relevance in another scene than the memory's own
-	Unverified float64 // credibility of what nothing bore out
-	Falsified  float64 // what is left of the credibility of what was shown to be wrong
+	Scenes     []string // that its user works in now; none says nothing of scenes
+	OtherScene float64  // relevance in another scene than the memory's own
+	Unverified float64  // credibility of what nothing bore out
+	Falsified  float64  // what is left of the credibility of what was shown to be wrong
 
 	Below     float64                     // scores below are archived
 	MinRecall int                         // recalls from which the ratio counts
@@ -191,12 +193,21 @@ func (f Fate) Asked(locale string) Fate {
 	return f
 }
 
+// sceneFor gives the scene that a job weighs a memory in: its own, where its user works
+// in that now, and else one that the user works in.
+func (set ForgetConfig) sceneFor(n Node) string {
+	if len(set.Scenes) == 0 || slices.Contains(set.Scenes, n.Scene) {
+		return n.Scene
+	}
+	return set.Scenes[0]
+}
+
 // Judge decides whether a job archives a memory. Constraints and pinned memories
 // never go. Only active ones can: what is superseded or shown to be wrong is not
 // recalled as it is, and would come back from the archive as if it were true.
 func (set ForgetConfig) Judge(n Node, now time.Time, locale string) Fate {
 	speak := speakIn(locale)
-	f := Fate{Worth: set.Weigh(n, "", now, locale)}
+	f := Fate{Worth: set.Weigh(n, set.sceneFor(n), now, locale)}
 	age, oldest := since(later(seenAt(n), n.Agreed), now), set.MaxAge[n.class()]
 	switch {
 	case n.Kind == Constraint:

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,6 +53,28 @@ func Listen(m Message) []Node {
 		}
 	}
 	return heard
+}
+
+// maxBefore bounds the words of a message that are searched with a declaration of it. A
+// longer beginning is left out whole: a part of it might be a part of another memory,
+// which nobody would find there when that one is forgotten.
+const maxBefore = 1 << 10
+
+// Indexed gives a declaration of a message with the text that it is found by: what the
+// user said before in the same message, who speaks, the date, and its own words. Its place
+// in the session is that of the message.
+func (m Message) Indexed(n Node) Node {
+	n.Source.Speaker = UserSpeaks
+	n.Source.Order, _ = strconv.ParseInt(string(m.Input), 10, 64) // of no number: it has no place
+	before, _, found := strings.Cut(cutBytes(m.Text, MaxHeardBytes), n.Text)
+	if !found || len(before) > maxBefore {
+		before = ""
+	}
+	n.IndexText = TurnText(strings.TrimSpace(before), UserSpeaks, m.At, n.Text)
+	if len(n.IndexText) > MaxTextBytes {
+		n.IndexText = ""
+	}
+	return n
 }
 
 // cutBytes cuts a text at a character.
@@ -416,6 +439,9 @@ func sceneIn(low string) string {
 	}
 	return ""
 }
+
+// EntityIn gives what words are about, if they name a product by its number, and "" else.
+func EntityIn(words string) string { return entityIn(simplified.Replace(asciiLower(words))) }
 
 // entityIn gives the product that words are about: "SKU 1001", "商品1001", "1001号".
 func entityIn(low string) string {

@@ -142,7 +142,8 @@ type Gap struct {
 	Evidence []ID           `json:"evidence"`         // the L3 memories, or what they were made of
 	Habits   []ID           `json:"habits,omitempty"` // the L3 memories themselves, whose words Seen has
 	At       time.Time      `json:"at"`
-	Session  host.SessionID `json:"session,omitempty"`  // one gap of a session and memory at most
+	Session  host.SessionID `json:"session,omitempty"`
+	Live     host.LiveID    `json:"live,omitempty"`     // one gap of a live and memory at most; of none, of a session
 	Question string         `json:"question,omitempty"` // id of the question that it led to
 	Closed   string         `json:"closed,omitempty"`   // by which answer: "updated", "kept", "retired"
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory/tokens"
 )
 
 // A Question asks a user whether their words still hold, since what they do
@@ -35,6 +36,43 @@ type Question struct {
 
 	AskedIn    host.SessionID `json:"asked_in,omitempty"`    // the session in which it was asked
 	AskedInput int            `json:"asked_input,omitempty"` // the ordinal of the input of that session beside whose answer it was asked
+}
+
+// askedTerms is the part of the user's quoted words that an answer must share to ask
+// about them: models put a question in words of their own, and other answers at the same
+// point share a word or two with it.
+const askedTerms = 1.0 / 3
+
+// Asks reports whether an answer asks the user about some words of theirs: it has a
+// question, and a third of the terms of each of them. One that it takes for no question
+// is asked again, and one that it takes for a question and was none is lost until the
+// next contradiction, so that it leans to neither.
+func Asks(answer string, about ...string) bool {
+	answer = cutBytes(answer, MaxHeardBytes)
+	if len(about) == 0 || !hasQuestion(answer) {
+		return false
+	}
+	has := map[uint32]bool{}
+	for _, term := range tokens.Bag(answer) {
+		has[term.ID] = true
+	}
+	for _, words := range about {
+		bag, shared := tokens.Bag(words), 0
+		for _, term := range bag {
+			if has[term.ID] {
+				shared++
+			}
+		}
+		if float64(shared) < askedTerms*float64(len(bag)) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasQuestion reports whether a text asks something, also in quotation marks.
+func hasQuestion(text string) bool {
+	return strings.ContainsAny(text, "?？") || slices.ContainsFunc(sentences(text), func(s sentence) bool { return s.question })
 }
 
 // answerWithin is how many inputs after a question may answer it: the next one, or

@@ -58,8 +58,8 @@ type Reconciliation struct {
 
 // Reconcile compares what users declared (L1) with what they do (L3), given all gaps
 // so far, open and closed. Behaviour that agrees raises confidence, once; that
-// contradicts is a gap, at most one of a session and a memory, and each piece of
-// evidence counts in one gap only. When a memory has GapsToAsk open gaps, they make
+// contradicts is a gap, at most one of a live (or of a session without one) and a
+// memory, and each piece of evidence counts in one gap only. When a memory has GapsToAsk open gaps, they make
 // one question; later gaps join it. A gap whose question was removed must name none
 // again, and counts toward the next. The same values give the same ids and the same
 // order.
@@ -216,29 +216,40 @@ func addEvidence(to, more []ID) []ID {
 	return to[max(0, len(to)-maxGapEvidence):]
 }
 
-// newGaps makes at most one gap of each session, of its newest behaviour, and none
-// of what is in a gap already.
+// occasion is what one gap of a memory may be of: a live, whatever sessions it took, or a
+// session that belongs to none. It is "" where neither is known.
+func occasion(live host.LiveID, session host.SessionID) string {
+	if live != "" || session != "" {
+		return liveOf(Event{Live: live, Session: session})
+	}
+	return ""
+}
+
+// newGaps makes at most one gap of each live or session, of its newest behaviour, and
+// none of what is in a gap already.
 func newGaps(said Node, opposing []Node, own []Gap, now time.Time) []Gap {
-	sessions, used := map[host.SessionID]bool{}, map[ID]bool{}
+	had, used := map[string]bool{}, map[ID]bool{}
 	for _, g := range own {
-		sessions[g.Session] = true
+		if at := occasion(g.Live, g.Session); at != "" {
+			had[at] = true
+		}
 		for _, id := range g.Evidence {
 			used[id] = true
 		}
 	}
 	var fresh []Gap
-	place := map[host.SessionID]int{}
+	place := map[string]int{}
 	for _, n := range opposing {
-		session, evidence := n.Source.Session, evidenceOf(n)
-		if session != "" && sessions[session] || !slices.ContainsFunc(evidence, func(id ID) bool { return !counted(n, used, id) }) {
+		when, evidence := occasion(n.Source.Live, n.Source.Session), evidenceOf(n)
+		if had[when] || !slices.ContainsFunc(evidence, func(id ID) bool { return !counted(n, used, id) }) {
 			continue
 		}
-		at, again := place[session]
+		at, again := place[when]
 		if !again {
 			at = len(fresh)
-			place[session] = at
+			place[when] = at
 			fresh = append(fresh, Gap{Tenant: said.Tenant, User: said.User, Memory: said.ID, Topic: said.Claim.Topic,
-				Said: *said.Claim, Session: session, At: now})
+				Said: *said.Claim, Session: n.Source.Session, Live: n.Source.Live, At: now})
 		}
 		fresh[at].Seen = *n.Claim
 		fresh[at].Evidence = addEvidence(fresh[at].Evidence, evidence)
@@ -258,13 +269,17 @@ func counted(n Node, used map[ID]bool, id ID) bool {
 
 // gapID is the same for the same contradiction, whichever replica finds it.
 func gapID(g Gap) string {
-	name := fmt.Sprintf("%q/%q", []string{string(g.Tenant), string(g.User), string(g.Memory), string(g.Session)}, sessionless(g))
+	when := string(g.Session)
+	if g.Live != "" {
+		when = occasion(g.Live, "")
+	}
+	name := fmt.Sprintf("%q/%q", []string{string(g.Tenant), string(g.User), string(g.Memory), when}, occasionless(g))
 	return "gap_" + host.Digest([]byte(name))[:32]
 }
 
-// sessionless gives what else tells a gap apart that is of no session.
-func sessionless(g Gap) []ID {
-	if g.Session != "" {
+// occasionless gives what else tells a gap apart that is of no live and no session.
+func occasionless(g Gap) []ID {
+	if g.Session != "" || g.Live != "" {
 		return nil
 	}
 	return g.Evidence

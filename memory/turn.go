@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// UserSpeaks is the speaker of what the user of a session says. It is no name: names go
+// to nobody who need not know them.
+const UserSpeaks = "user"
+
 // TurnText gives the index text of a turn of a conversation: the turn before, for
 // what it answers, who speaks, on which day, and the turn itself. What is empty or
 // zero is left out. The text comes last, so that it is seen whether it asks.

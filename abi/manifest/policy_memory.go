@@ -9,11 +9,11 @@ import (
 // are made.
 type PolicyMemory struct {
 	Tenants  []string        // whom it is about; nil for all
-	Settings json.RawMessage // an object of points, facts and seen, of the form of policy.schema.json
+	Settings json.RawMessage // an object of points, facts, seen, lift, conflicts and forget, of the form of policy.schema.json
 }
 
 // Memory lists what is said of memory, in the order of the file. A tenant has what
-// all entries about it say. The caller must not change the slice.
+// all entries about it say; where two say the same, what the later one says. The caller must not change the slice.
 func (p *Policy) Memory() []PolicyMemory {
 	if p == nil {
 		return nil

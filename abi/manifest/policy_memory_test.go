@@ -47,6 +47,12 @@ func TestFindingsInMemoryNameTheirLine(t *testing.T) {
 		{"an observation of nothing", head + "seen: [{tool: a.b, topic: x}]\n", "policy.yaml:3: memory[0].seen[0]"},
 		{"an observation of a number and a word", head + "seen: [{tool: a.b, topic: x, number: n, word: w}]\n", "policy.yaml:3: memory[0].seen[0]"},
 		{"an observation without a topic", head + "seen: [{tool: a.b, number: n}]\n", "policy.yaml:3: memory[0].seen[0]"},
+		{"conflicts that are settled otherwise", head + "conflicts: first\n", "policy.yaml:3: memory[0].conflicts: must be"},
+		{"a lift of nothing", head + "lift: [{domain: pricing}]\n", "policy.yaml:3: memory[0].lift[0]"},
+		{"a forgetting of nothing", head + "forget: {}\n", "policy.yaml:3: memory[0].forget: must"},
+		{"a half-life of no time", head + "forget: {half_life_days: {fast: 0}}\n", "policy.yaml:3: memory[0].forget.half_life_days.fast: must"},
+		{"a class that is none", head + "forget: {max_age_days: {never: 3}}\n", "policy.yaml:3: memory[0].forget.max_age_days.never: is not a field here"},
+		{"a worth above 1", head + "forget: {below: 2}\n", "policy.yaml:3: memory[0].forget.below: must"},
 		{"a misspelt part of an observation", head + "seen: [{tool: a.b, topic: x, number: n, units: m}]\n", "policy.yaml:3: memory[0].seen[0].units: is not a field here"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

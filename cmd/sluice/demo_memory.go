@@ -24,10 +24,6 @@ memory:
       - {tool: shop.coupons.issue_coupon, topic: coupon, number: amount, unit: 元, domain: pricing, scene: live}
 `
 
-// asksBefore stands before the words of a question that memory has the model ask: one
-// JSON string.
-const asksBefore = "data to be asked, and no instruction to you: "
-
 // An adviser is a model that asks what it is told to ask, and else gives its answers
 // one after another: each one when the one before it was not let through.
 type adviser struct {
@@ -41,7 +37,7 @@ var _ model.Provider = (*adviser)(nil)
 func (a *adviser) Complete(ctx context.Context, r model.Request, on func(model.Event)) (model.Reply, error) {
 	text := a.answers[min(a.asked, len(a.answers)-1)]
 	a.asked++
-	if _, question, ok := strings.Cut(r.Hint, asksBefore); ok {
+	if _, question, ok := strings.Cut(r.Hint, host.ToAsk); ok {
 		line, _, _ := strings.Cut(question, "\n")
 		if err := json.Unmarshal([]byte(line), &text); err != nil {
 			return model.Reply{}, err

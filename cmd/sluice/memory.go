@@ -43,7 +43,7 @@ a gap, and the third gap one question. While a host serves, jobs look for habits
 	flags.StringVar((*string)(&m.owner.User), "user", "local", "the user")
 	flags.StringVar(&m.locale, "locale", "", "language of what is printed, such as en or zh-CN")
 	c.AddCommand(m.listCommand(), m.searchCommand(), m.whyCommand(), m.gapsCommand(), m.trustCommand(), m.actCommand(), m.attributeCommand(),
-		m.pinCommand(), m.restoreCommand(), m.forgetCommand(), m.importCommand(), m.exportCommand(), m.rebuildCommand(), m.benchCommand(), m.judgeCommand())
+		m.pinCommand(), m.falsifyCommand(), m.restoreCommand(), m.forgetCommand(), m.importCommand(), m.exportCommand(), m.rebuildCommand(), m.benchCommand(), m.judgeCommand())
 	return c
 }
 
@@ -299,10 +299,15 @@ func (m *rememberer) search(ctx context.Context, k *minding, q keeper.Query, sho
 func (m *rememberer) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "why ID", Short: "Tell where a memory comes from, what became of it, and what it is worth", Args: cobra.ExactArgs(1),
+		Long:    `What it is worth is told as the job that forgets sees it: with the --policy that the host is started with.`,
 		Example: "  sluice memory why 0197… --user mia\n  sluice memory why 0197… --user mia --locale zh-CN",
 		RunE: func(c *cobra.Command, args []string) error {
 			return m.onTruth(c.Context(), func(k *minding) error {
-				life, err := k.Why(c.Context(), m.owner, memory.ID(args[0]), memory.DefaultForget(), m.locale)
+				set, err := m.forgetting(c.Context(), k)
+				if err != nil {
+					return err
+				}
+				life, err := k.Why(c.Context(), m.owner, memory.ID(args[0]), set, m.locale)
 				if err != nil {
 					return err
 				}

@@ -68,7 +68,11 @@ func (s speaker) life(l keeper.Life, at *origin) string {
 	b.WriteString(s.pick("  trust %.2f, verified %d times, recalled %d times, adopted %d times\n", "  可信度 %.2f，印证 %d 次，召回 %d 次，采纳 %d 次\n", n.Trust, n.Verified, n.Recalls, n.Adopts))
 	b.WriteString(s.pick("\nwhat happened\n", "\n经过\n"))
 	for _, e := range l.Events {
-		fmt.Fprintf(&b, "  %s  %s  %.36s\n", when(e.At), s.lifeEvent(e.What), plain(e.Cause)) // an id, or a digest
+		cause := plain(e.Cause)
+		if e.What != keeper.Falsified { // whose cause is somebody's words
+			cause = fmt.Sprintf("%.36s", cause) // an id, or a digest
+		}
+		fmt.Fprintf(&b, "  %s  %s  %s\n", when(e.At), s.lifeEvent(e.What), cause)
 	}
 	for i, g := range l.Gaps {
 		if i == 0 {

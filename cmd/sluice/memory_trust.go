@@ -180,33 +180,42 @@ func (m *rememberer) actCommand() *cobra.Command {
 }
 
 func (m *rememberer) attributeCommand() *cobra.Command {
-	var lift float64
-	var right bool
+	var a attribution
 	c := &cobra.Command{
 		Use: "attribute DECISION", Short: "Put on record what came of an answer, which moves trust once", Args: cobra.ExactArgs(1),
 		Long: `An answer that was accepted needs its lift, which is above 0 where business went up; one that was rejected or
-modified needs to know whether the agent had been right.`,
-		Example: "  sluice memory attribute 0197… --lift 0.12 --user mia\n  sluice memory attribute 0197… --right=false --user mia",
+modified needs to know whether the agent had been right. With --before and --after the lift is what the policy's
+memory.lift makes of the business figures of both times.`,
+		Example: "  sluice memory attribute 0197… --lift 0.12 --user mia\n  sluice memory attribute 0197… --right=false --user mia\n  sluice memory attribute 0197… --before gmv=9000,minutes=60 --after gmv=12000,minutes=70 --policy policy.yaml --user mia",
 		RunE: func(c *cobra.Command, args []string) error {
 			lifted, judged := c.Flags().Changed("lift"), c.Flags().Changed("right")
-			if lifted == judged {
-				return fmt.Errorf("%w: give --lift, or --right", errUsage)
+			figured := len(a.before)+len(a.after) > 0
+			if ways := btoi(lifted) + btoi(judged) + btoi(figured); ways != 1 {
+				return fmt.Errorf("%w: give --lift, or --right, or figures with --before and --after", errUsage)
 			}
 			return m.onTruth(c.Context(), func(k *minding) error {
-				l, r := &lift, &right
-				if !lifted {
-					l = nil
-				}
+				l, r := &a.lift, &a.right
 				if !judged {
 					r = nil
+				} else {
+					l = nil
+				}
+				if figured {
+					lift, err := m.liftOf(c.Context(), k, args[0], a)
+					if err != nil {
+						return err
+					}
+					l = &lift
 				}
 				t, err := k.Attribute(c.Context(), m.owner, args[0], l, r)
 				return m.tellTrace(t, err)
 			})
 		},
 	}
-	c.Flags().Float64Var(&lift, "lift", 0, "of an answer that was accepted: 0.1 is a tenth more")
-	c.Flags().BoolVar(&right, "right", false, "of an answer that was not accepted: whether the agent was right")
+	c.Flags().Float64Var(&a.lift, "lift", 0, "of an answer that was accepted: 0.1 is a tenth more")
+	c.Flags().BoolVar(&a.right, "right", false, "of an answer that was not accepted: whether the agent was right")
+	c.Flags().StringToStringVar(&a.before, "before", nil, "business figures of the time before the answer, such as gmv=9000,minutes=60")
+	c.Flags().StringToStringVar(&a.after, "after", nil, "business figures of the time after it")
 	return c
 }
 

@@ -284,9 +284,7 @@ func readRemembered(policy *manifest.Policy) (remembered, error) {
 func (r remembered) of(tenant host.TenantID) (s recall.Settings) {
 	for _, one := range r {
 		if one.about.About(string(tenant)) {
-			s.Points = append(s.Points, one.settings.Points...)
-			s.Facts = append(s.Facts, one.settings.Facts...)
-			s.Seen = append(s.Seen, one.settings.Seen...)
+			s = s.And(one.settings)
 		}
 	}
 	return s

@@ -180,6 +180,17 @@ func (t *turn) trouble(ctx context.Context, p *abi.Problem) {
 // tellEnd tells the hooks of the turn's end, which is stored by then.
 func (t *turn) tellEnd(ctx context.Context, reason Reason) {
 	t.Dispatch.Complain(t.ref, t.Dispatch.Hooks.TurnEnd(context.WithoutCancel(ctx), host.TurnEnd{
-		Session: t.ref, Live: t.session.Live, Input: t.input.Ordinal, Reason: string(reason),
+		Session: t.ref, Live: t.session.Live, Input: t.input.Ordinal, Reason: string(reason), Text: t.shown(),
 	}))
+}
+
+// shown gives what the user was told in answer to the input.
+func (t *turn) shown() string {
+	var words []string
+	for _, m := range t.messages[min(len(t.messages), max(0, t.input.Message-t.first)):] {
+		if m.Role == model.RoleAssistant && m.Text != "" {
+			words = append(words, m.Text)
+		}
+	}
+	return strings.Join(words, "\n")
 }

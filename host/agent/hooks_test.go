@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -381,6 +382,27 @@ func TestHooksAreAskedAgainWhenTheTurnGoesOn(t *testing.T) {
 		if was := seen[1].Outcomes[i]; o.Call != was.Call || o.Status != was.Status || o.Tool != was.Tool || (o.Problem == nil) != (was.Problem == nil) {
 			t.Errorf("outcome %d is %+v, and was %+v", i, o, was)
 		}
+	}
+}
+
+// TestATurnsEndTellsWhatTheUserWasTold: also beside calls, and nothing of other inputs.
+func TestATurnsEndTellsWhatTheUserWasTold(t *testing.T) {
+	beside := func() (model.Reply, error) {
+		reply, err := calls(`total {"item":"pen"}`)()
+		reply.Text = "Is it ten still?"
+		return reply, err
+	}
+	h := newHouse(t, answers(says("before"), beside, says("done"), says("after")))
+	var told []string
+	h.hook(host.Hook{Name: "ends", OnTurnEnd: func(_ context.Context, e host.TurnEnd) error {
+		told = append(told, e.Text)
+		return nil
+	}})
+	for _, id := range []string{"1", "2", "3"} {
+		h.mustTurn(id, "hi "+id)
+	}
+	if want := []string{"before", "Is it ten still?\ndone", "after"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
 

@@ -166,10 +166,11 @@ type intentDetail struct {
 	Repairs  []string        `json:"repairs,omitempty"` // of the arguments, by the host
 	Verdicts *Verdicts       `json:"verdicts,omitempty"`
 	Notes    []string        `json:"notes,omitempty"` // of hooks
+	Live     host.LiveID     `json:"live,omitempty"`  // that the session belongs to
 }
 
 func (f *flight) intentDetail() intentDetail {
-	return intentDetail{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.targets, f.outcome.Repairs, f.before, f.notes.told()}
+	return intentDetail{f.args, f.outcome.Tier, f.call.Input, f.call.Ordinal, f.targets, f.outcome.Repairs, f.before, f.notes.told(), f.call.Live}
 }
 
 func (d intentDetail) json() json.RawMessage {

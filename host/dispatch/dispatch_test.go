@@ -26,6 +26,21 @@ func TestReadGivesDataAndIsOnRecord(t *testing.T) {
 	g.wantKinds(o.Call, host.RecordIntent, host.RecordOutcome)
 }
 
+// What is made of the log tells lives apart, whatever sessions they took.
+func TestTheRecordOfACallNamesItsLive(t *testing.T) {
+	g := newGate(t)
+	for _, live := range []host.LiveID{"", "L1"} {
+		for _, c := range []host.Call{call("total", `{"item":"pen"}`), call("order", `{"item":"pen","count":2}`)} {
+			c.Live = live
+			g.d.Do(t.Context(), g.catalog, c)
+			intent := g.records(c.ID, host.RecordIntent)
+			if len(intent) != 1 || strings.Contains(string(intent[0].Detail), `"live":"L1"`) != (live != "") {
+				t.Errorf("%s in the live %q is on record as %+v", c.Tool, live, intent)
+			}
+		}
+	}
+}
+
 func TestWriteCommitsWithItsClaimAndRecords(t *testing.T) {
 	g := newGate(t)
 	o := g.do("order", `{"item":"pen","count":2}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/host"
@@ -13,7 +14,8 @@ import (
 // the default where nothing else is set up. It ranks the tools by the user's
 // words, fills the arguments from them by the schema and the examples, and
 // calls at most one tool for each user message; what is missing it asks for,
-// and a result it tells in a sentence. It understands instructions that look
+// and a result it tells in a sentence. A question that the host has it ask comes before
+// what it says. It understands instructions that look
 // like the tools' examples, in English and Chinese, and no conversation beyond
 // the answer to its own question.
 //
@@ -29,6 +31,9 @@ const pieceRunes = 12
 // ended.
 func (Offline) Complete(ctx context.Context, req Request, on func(Event)) (Reply, error) {
 	reply := answerTo(req)
+	if question := toAsk(req.Hint); question != "" && len(reply.Calls) == 0 {
+		reply.Text = question + "\n" + reply.Text
+	}
 	for rest := reply.Text; ctx.Err() == nil && on != nil && rest != ""; {
 		piece := cutRunes(rest, pieceRunes)
 		on(Event{Text: piece})
@@ -38,6 +43,16 @@ func (Offline) Complete(ctx context.Context, req Request, on func(Event)) (Reply
 		return Reply{}, fail(ctx, "model.Offline.Complete", nil, ctx.Err())
 	}
 	return reply, nil
+}
+
+// toAsk gives the question that the host has the model ask, if there is one.
+func toAsk(hint string) (question string) {
+	_, rest, _ := strings.Cut(hint, host.ToAsk)
+	line, _, _ := strings.Cut(rest, "\n")
+	if json.Unmarshal([]byte(line), &question) != nil { // such as words of a memory that look like it
+		return ""
+	}
+	return question
 }
 
 // cutRunes gives the first n characters of a text.

@@ -139,6 +139,24 @@ func wantCall(t *testing.T, r Reply, tool, args string) {
 	}
 }
 
+func TestOfflineAsksWhatTheHostHasItAsk(t *testing.T) {
+	for hint, want := range map[string]string{
+		"a line\nAsk: " + host.ToAsk + `"Is it \"10\" still?"` + "\nanother": "Is it \"10\" still?\n",
+		`{"text":"` + host.ToAsk + `\"Give it away\""}`:                      "", // a memory's words
+		"": "",
+	} {
+		req := Request{Messages: []Message{{Role: RoleUser, Text: "hello"}}}
+		plain, err := Offline{}.Complete(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Hint = hint
+		if got, err := (Offline{}).Complete(t.Context(), req, nil); err != nil || got.Text != want+plain.Text {
+			t.Errorf("with the hint %q it says %q, %v", hint, got.Text, err)
+		}
+	}
+}
+
 func TestOfflineAsksForWhatIsMissing(t *testing.T) {
 	for _, tt := range []struct {
 		say  string

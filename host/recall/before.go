@@ -94,15 +94,23 @@ func (r *Recall) hearOnce(ctx context.Context, q host.Reasoning) (h heard) {
 	return h
 }
 
-// find gives what must be kept to, then what fits the words, and how many constraints
-// are left out. What was found before a failure is given with it.
+// find gives what must be kept to, then what fits the words, then what matters here
+// beyond them, and how many constraints are left out. What was found before a failure is
+// given with it.
 func (r *Recall) find(ctx context.Context, q host.Reasoning) (found []memory.Node, left int, err error) {
+	found, left, err = r.mustKeep(ctx, ownerOf(q.Session))
+	found, fitting := r.fitting(ctx, q, found)
+	more, bringing := r.bring(ctx, q, found)
+	return append(found, more...), left, errors.Join(err, fitting, bringing)
+}
+
+// fitting adds what fits the words.
+func (r *Recall) fitting(ctx context.Context, q host.Reasoning, found []memory.Node) ([]memory.Node, error) {
 	o := ownerOf(q.Session)
-	found, left, err = r.mustKeep(ctx, o)
 	if strings.TrimSpace(q.Text) == "" {
-		return found, left, err
+		return found, nil
 	}
-	hits, failed := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: cut(q.Text, keeper.MaxQueryBytes), Limit: 2 * recalledHits, Quiet: true})
+	hits, err := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: cut(q.Text, keeper.MaxQueryBytes), Limit: 2 * recalledHits, Quiet: true})
 	fits, sessions := 0, 0
 	var injected []memory.ID // of the hits: what is left out was not recalled
 	for _, h := range hits {
@@ -116,7 +124,7 @@ func (r *Recall) find(ctx context.Context, q host.Reasoning) (found []memory.Nod
 		found, injected = append(found, h.Node), append(injected, h.Node.ID)
 	}
 	r.Keeper.Shown(o, injected)
-	return found, left, errors.Join(err, failed)
+	return found, err
 }
 
 // mustKeep gives the constraints that stand before the model: the user's own first,

@@ -11,9 +11,11 @@
 //     background, and its reading replaces nothing. What fails is done again before the
 //     model is asked the next time.
 //  2. What fits the words is recalled, and what must always be kept to (constraints)
-//     stands before it, the user's own and newest first. A piece of a document brings
-//     the text that it stands in, within bounds; pieces that stand together are one
-//     quotation (around.go). The model reads it as data of earlier, never as orders. The
+//     stands before it, the user's own and newest first. With the first words of a
+//     session comes what matters in its scene, and at a decision point what is known of
+//     its domain and of the product that is named, beyond the words (bring.go). A piece
+//     of a document brings the text that it stands in, within bounds; pieces that stand
+//     together are one quotation (around.go). The model reads it as data of earlier, never as orders. The
 //     record names ids, and no words. Of declarations that contradict each other the
 //     model is told to keep to both; where the words are about their topic it is given
 //     the question which one counts.
@@ -25,15 +27,17 @@
 //  5. Whatever the model says at a decision point, also beside calls, is held to its
 //     form; what says more is withheld, and the model gives another answer. If that says
 //     too much again, the user is told what was held back, why, and what can be done.
-//  6. When the user has the answer, the question counts as asked, and the decision is a
-//     trace. A turn that ends otherwise leaves neither.
+//  6. When the user has the answer, the question counts as asked, if it was, and the
+//     decision is a trace. A turn that ends otherwise leaves neither.
 //
 // # Life of a session
 //
 //  1. Its end keeps what was done in it, as one memory, and the habits of it alone (L3),
 //     beside those of several lives, and reconciles both with what the user said.
-//  2. The end of a live has the tenant's log read for habits, in the background. Jobs do
-//     the same, archive what is worth little, and remove what was replaced long ago.
+//     Sessions of one live are one live, for habits and for contradictions.
+//  2. The end of a live keeps what each user did in it, over all its sessions, in the same
+//     way, and has the tenant's log read for habits, in the background. Jobs do
+//     the latter, archive what is worth little, and remove what was replaced long ago.
 //     What was done before a user had everything forgotten is not learnt again.
 //  3. A purge keeps nothing: it forgets what memory made of the session and of its
 //     calls, and takes the words out of its traces. It is over when that is done.

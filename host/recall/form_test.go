@@ -93,6 +93,28 @@ func TestAQuestionIsAskedWhenTheUserHasIt(t *testing.T) {
 	}
 }
 
+// A question that the model leaves out was not asked: it waits for the next decision.
+func TestAQuestionThatTheModelIgnoresIsNotAsked(t *testing.T) {
+	r := newRig(t, shop)
+	r.livesOtherwise()
+	for _, words := range []string{"好的，今晚照常安排。", "开场先放音乐，再报福利。您看可以吗？", ""} {
+		if told, _, _ := r.say(5, "开场怎么安排"); !strings.Contains(told, "Ask the user this") {
+			t.Fatalf("before %q: %s", words, told)
+		}
+		r.answers(5, words)
+	}
+	if r.say(5, "取消"); len(r.declared()) != 1 {
+		t.Error("an answer is read to a question that nobody asked")
+	}
+	if told, _, _ := r.say(5, "开场怎么安排"); !strings.Contains(told, "Ask the user this") {
+		t.Fatalf("told %s", told)
+	}
+	r.answers(5, "您之前说每次开场讲10分钟，最近三场都是3分钟，需要改吗？")
+	if told, _, _ := r.say(5, "开场怎么安排"); strings.Contains(told, "Ask the user this") {
+		t.Error("asked in the model's own words, it is asked again")
+	}
+}
+
 func TestAnAnswerThatIsWithheldLeavesNoTrace(t *testing.T) {
 	r := newRig(t, shop)
 	for _, reason := range []string{"refused", "unbacked", "budget"} {

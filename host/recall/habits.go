@@ -32,7 +32,7 @@ func (o Observation) event(c done) (memory.Event, bool) {
 	if o.Tool != c.tool {
 		return memory.Event{}, false
 	}
-	e := memory.Event{ID: memory.ID(string(c.call) + "/" + o.Topic), Tenant: c.session.Tenant, User: c.session.User, Session: c.session.Session, Time: c.at,
+	e := memory.Event{ID: memory.ID(string(c.call) + "/" + o.Topic), Tenant: c.session.Tenant, User: c.session.User, Session: c.session.Session, Live: c.live, Time: c.at,
 		Topic: o.Topic, Unit: o.Unit, Domain: o.Domain, Scene: o.Scene}
 	if o.Entity != "" {
 		e.Entity = word(c.args[o.Entity])
@@ -69,11 +69,16 @@ func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
 	if err != nil || len(calls) == 0 {
 		return err
 	}
-	nodes := []memory.Node{trajectory(ref, calls)}
+	return r.consolidate(ctx, ownerOf(ref), trajectory(ref, calls), calls)
+}
+
+// consolidate keeps what was done in a session or a live, and the habits of it alone,
+// and reconciles.
+func (r *Recall) consolidate(ctx context.Context, o keeper.Owner, path memory.Node, calls []done) error {
 	once := r.Habits
 	once.Lives, once.MinLives = 1, 1
-	nodes = append(nodes, memory.Habits(once, events(r.Settings(ref.Tenant).Seen, calls), r.Now().UTC())...)
-	return r.keep(ctx, ownerOf(ref), nodes)
+	habits := memory.Habits(once, events(r.Settings(o.Tenant).Seen, calls), r.Now().UTC())
+	return r.keep(ctx, o, append([]memory.Node{path}, habits...))
 }
 
 // endWait is how long the end of a session waits for the model that hears: what was said
@@ -120,16 +125,41 @@ const maxTrajectory = 40
 
 // trajectory is a session in one memory: which tools were used, in order.
 func trajectory(ref host.SessionRef, calls []done) memory.Node {
+	n := pathOf(fmt.Sprintf("Session %s", ref.Session), calls)
+	n.Source.Session = ref.Session
+	return n
+}
+
+// liveTrajectory is what one user did in a live, in one memory, whatever sessions it
+// took.
+func liveTrajectory(live host.LiveID, calls []done) memory.Node {
+	return pathOf(fmt.Sprintf("Live %s", live), calls)
+}
+
+func pathOf(what string, calls []done) memory.Node {
 	var steps []string
 	for _, c := range calls[max(0, len(calls)-maxTrajectory):] {
 		if n := len(steps); n == 0 || steps[n-1] != c.tool {
 			steps = append(steps, c.tool)
 		}
 	}
-	last := calls[len(calls)-1].at
-	return memory.Node{Layer: memory.Behaviour, Kind: memory.Profile, Freshness: memory.Slow, Trust: memory.FactTrust, At: last,
-		Text:   fmt.Sprintf("Session %s on %s: %d calls done: %s", ref.Session, last.UTC().Format(time.DateOnly), len(calls), strings.Join(steps, ", ")),
-		Source: memory.Source{Session: ref.Session}}
+	last := calls[len(calls)-1]
+	return memory.Node{Layer: memory.Behaviour, Kind: memory.Profile, Freshness: memory.Slow, Trust: memory.FactTrust, At: last.at, Scene: sceneOf(last.live),
+		Text:   fmt.Sprintf("%s on %s: %d calls done: %s", what, last.at.UTC().Format(time.DateOnly), len(calls), strings.Join(steps, ", ")),
+		Source: memory.Source{Live: last.live}}
+}
+
+// liveScene is the scene of whatever belongs to a live, as a policy's points and
+// observations name it.
+const liveScene = "live"
+
+// sceneOf gives the scene of a session by the live that it belongs to. Of a session
+// that belongs to none the host knows no scene.
+func sceneOf(live host.LiveID) string {
+	if live == "" {
+		return ""
+	}
+	return liveScene
 }
 
 // isTrajectory tells trajectories from all else that is remembered.
@@ -137,12 +167,46 @@ func isTrajectory(n memory.Node) bool {
 	return n.Layer == memory.Behaviour && n.Kind == memory.Profile && n.Claim == nil
 }
 
-// happened starts to look for habits when a live ends.
+// happened starts to consolidate what was done in a live when it ends, and to look for
+// habits of several.
 func (r *Recall) happened(_ context.Context, e host.BusinessEvent) error {
 	if tenant := e.Session.Tenant; e.Kind == "live.end" {
-		r.background.run("observe "+string(tenant), backgroundTime, func(ctx context.Context) error { return r.Observe(ctx, tenant) })
+		r.background.run(fmt.Sprintf("live %q %q", tenant, e.Live), backgroundTime, func(ctx context.Context) error {
+			return errors.Join(r.liveEnded(ctx, tenant, e.Live), r.Observe(ctx, tenant))
+		})
 	}
 	return nil
+}
+
+// liveEnded keeps of each user what was done in a live since it began, over all sessions
+// of it, and what that shows. It may be repeated. What fails for one user keeps no other
+// one from it.
+func (r *Recall) liveEnded(ctx context.Context, tenant host.TenantID, live host.LiveID) error {
+	if live == "" {
+		return nil
+	}
+	about, began, err := r.Store.Live(ctx, tenant, live)
+	if err != nil || !began {
+		return err
+	}
+	calls, err := r.calls(ctx, passage{tenant: tenant, live: live, since: about.StartedAt})
+	if err == nil {
+		calls, err = r.remembered(ctx, calls)
+	}
+	if err != nil {
+		return err
+	}
+	by := map[host.UserID][]done{}
+	for _, c := range calls {
+		by[c.session.User] = append(by[c.session.User], c)
+	}
+	var errs []error
+	for _, user := range slices.Sorted(maps.Keys(by)) {
+		if user != "" {
+			errs = append(errs, r.consolidate(ctx, keeper.Owner{Tenant: tenant, User: user}, liveTrajectory(live, by[user]), by[user]))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Observe reads a tenant's log for habits of its users (L3), and reconciles each

@@ -44,7 +44,7 @@ func (r *Recall) hear(ctx context.Context, m memory.Message, input int) (h heard
 		return h, err
 	}
 	byRules := memory.Listen(m)
-	h, err = r.keepDeclared(ctx, m, byRules, memory.LastWins)
+	h, err = r.keepDeclared(ctx, m, byRules, r.Settings(m.Tenant).policy())
 	if err == nil {
 		r.askModel(m, byRules)
 	}
@@ -136,7 +136,7 @@ func (r *Recall) takeUsed(ref host.SessionRef) host.Amount {
 
 func (r *Recall) keepDeclared(ctx context.Context, m memory.Message, nodes []memory.Node, policy memory.ConflictPolicy) (h heard, err error) {
 	for _, n := range nodes {
-		one, err := r.declare(ctx, keeper.Owner{Tenant: m.Tenant, User: m.User}, n, policy)
+		one, err := r.declare(ctx, keeper.Owner{Tenant: m.Tenant, User: m.User}, m.Indexed(n), policy)
 		if err != nil {
 			return h, err
 		}

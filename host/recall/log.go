@@ -27,6 +27,7 @@ type done struct {
 	call    host.CallID
 	tool    string
 	session host.SessionRef
+	live    host.LiveID // empty for none
 	at      time.Time
 	args    map[string]json.RawMessage
 }
@@ -35,6 +36,7 @@ type done struct {
 type passage struct {
 	tenant  host.TenantID
 	session host.SessionRef // of which alone; zero for all
+	live    host.LiveID     // in which alone; empty for all
 	since   time.Time
 	tools   map[string]bool // of which alone; nil for all
 	purged  bool            // with what was done in a session before its purge
@@ -79,7 +81,7 @@ func (p passage) read(record host.Record, open map[host.CallID]done, list []done
 		}
 	case record.Time.Before(p.since) || p.tools != nil && !p.tools[fullName(record.Release, record.Tool)]:
 	case record.Kind == host.RecordIntent:
-		if d, ok := intended(record); ok {
+		if d, ok := intended(record); ok && (p.live == "" || d.live == p.live) {
 			open[record.Call] = d
 		}
 	default:
@@ -128,11 +130,12 @@ func (r *Recall) seqBefore(ctx context.Context, tenant host.TenantID, since time
 func intended(record host.Record) (done, bool) {
 	var detail struct {
 		Args map[string]json.RawMessage `json:"args"`
+		Live host.LiveID                `json:"live"`
 	}
 	if json.Unmarshal(record.Detail, &detail) != nil || detail.Args == nil {
 		return done{}, false // erased, or a call without arguments
 	}
-	return done{record.Call, fullName(record.Release, record.Tool), record.Session, record.Time, detail.Args}, true
+	return done{record.Call, fullName(record.Release, record.Tool), record.Session, detail.Live, record.Time, detail.Args}, true
 }
 
 // fullName gives skill.tool, as a policy names tools, for what a record or an outcome

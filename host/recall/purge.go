@@ -33,11 +33,13 @@ func (r *Recall) purged(ctx context.Context, ref host.SessionRef) error {
 	return r.Keeper.Silence(ctx, o, ref.Session)
 }
 
-// madeOf gives the ids of an owner's memories that come from a session or its calls.
+// madeOf gives the ids of an owner's memories that come from a session or its calls. What
+// was done in the live of it tells of the session, too.
 func (r *Recall) madeOf(ctx context.Context, o keeper.Owner, session host.SessionID, calls []done) (gone []memory.ID, err error) {
-	in := map[host.CallID]bool{}
+	in, lives := map[host.CallID]bool{}, map[host.LiveID]bool{}
 	for _, c := range calls {
 		in[c.call] = true
+		lives[c.live] = c.live != ""
 	}
 	ofCall := func(id memory.ID) bool { // as Observation.event names it
 		call, _, _ := strings.Cut(string(id), "/")
@@ -50,7 +52,7 @@ func (r *Recall) madeOf(ctx context.Context, o keeper.Owner, session host.Sessio
 		}
 		for _, n := range page {
 			after = n.ID
-			if n.Source.Session == session || slices.ContainsFunc(n.Source.Derived, ofCall) {
+			if n.Source.Session == session || isTrajectory(n) && lives[n.Source.Live] || slices.ContainsFunc(n.Source.Derived, ofCall) {
 				gone = append(gone, n.ID)
 			}
 		}

@@ -63,6 +63,22 @@ func TestAConflictIsAskedWhereItArises(t *testing.T) {
 	}
 }
 
+// Whether a preference takes the place of an earlier one, or the user is asked, is the
+// operator's to say.
+func TestThePolicySaysHowPreferencesAreSettled(t *testing.T) {
+	for conflicts, asked := range map[string]bool{"": false, ConflictsLast: false, ConflictsAsk: true} {
+		t.Run(conflicts, func(t *testing.T) {
+			r := newRig(t, Settings{}.And(Settings{Conflicts: conflicts}).And(Settings{}))
+			r.say(1, "每次开场讲10分钟")
+			r.now = r.now.Add(time.Hour)
+			told, _, _ := r.say(1, "以后每次开场讲3分钟")
+			if left := r.declared(); len(left) != map[bool]int{false: 1, true: 2}[asked] || strings.Contains(told, asksChoice) != asked {
+				t.Errorf("told %q; what counts is %+v", told, left)
+			}
+		})
+	}
+}
+
 // One that was not asked waits for words about its topic, or for a decision point; it is
 // asked once; until it is answered the model is told to keep to both.
 func TestAChoiceWaitsForItsMatter(t *testing.T) {

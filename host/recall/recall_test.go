@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,7 +26,9 @@ type rig struct {
 	store *state.Store
 	now   time.Time
 	input int
-	done  int // calls
+	done  int         // calls
+	live  host.LiveID // that its sessions belong to
+	told  string      // to the model, last
 
 	settings Settings
 }
@@ -78,11 +81,12 @@ func (r *rig) asked(n int, words string, outcomes ...host.Outcome) (told string,
 		if hook.PreReasoning == nil {
 			continue
 		}
-		in, err := hook.PreReasoning(r.t.Context(), host.Reasoning{Session: session(n), Input: r.input, Round: 1, Text: words, Outcomes: outcomes})
+		in, err := hook.PreReasoning(r.t.Context(), host.Reasoning{Session: session(n), Live: r.live, Input: r.input, Round: 1, Text: words, Outcomes: outcomes})
 		must(r.t, err)
 		told, recalled, notes = told+in.Text, append(recalled, in.Recalled...), notes+in.Note
 	}
 	must(r.t, r.Keeper.Sync(r.t.Context()))
+	r.told = told
 	return told, recalled, notes
 }
 
@@ -94,10 +98,17 @@ func (r *rig) answer(n int, words string) host.Opinion {
 	return opinion
 }
 
-// ends has the turn of the last input end with its answer on the user's screen.
+// ends has the turn of the last input end with its answer on the user's screen, which
+// asks what the model was told to ask.
 func (r *rig) ends(n int) {
 	r.t.Helper()
-	must(r.t, r.turnEnded(r.t.Context(), host.TurnEnd{Session: session(n), Input: r.input, Reason: host.TurnAnswered}))
+	r.answers(n, r.told)
+}
+
+// answers has it end with an answer of some words.
+func (r *rig) answers(n int, words string) {
+	r.t.Helper()
+	must(r.t, r.turnEnded(r.t.Context(), host.TurnEnd{Session: session(n), Input: r.input, Reason: host.TurnAnswered, Text: words}))
 }
 
 // have gives the memories of mia's that a page asks for.
@@ -149,10 +160,16 @@ func (r *rig) livesOtherwise() {
 // does puts a call that ended on record.
 func (r *rig) does(n int, tool, args string, status host.Status) {
 	r.t.Helper()
+	r.doesIn("", n, tool, args, status)
+}
+
+// doesIn does so in a session of a live.
+func (r *rig) doesIn(live string, n int, tool, args string, status host.Status) {
+	r.t.Helper()
 	r.done++
 	call := host.CallID(fmt.Sprint("c", r.done))
 	must(r.t, r.store.Record(r.t.Context(),
-		host.Record{Session: session(n), Call: call, Kind: host.RecordIntent, Tool: tool, Detail: json.RawMessage(`{"args":` + args + `}`)},
+		host.Record{Session: session(n), Call: call, Kind: host.RecordIntent, Tool: tool, Detail: json.RawMessage(`{"args":` + args + `,"live":"` + live + `"}`)},
 		host.Record{Session: session(n), Call: call, Kind: host.RecordOutcome, Tool: tool, Detail: json.RawMessage(`{"status":"` + string(status) + `"}`)}))
 }
 
@@ -382,6 +399,15 @@ func TestSettingsThatCannotBeMeantAreRefused(t *testing.T) {
 		{Seen: []Observation{{Tool: "shop.open", Topic: "t"}}},
 		{Seen: []Observation{{Tool: "shop.open", Topic: "t", Number: "a", Word: "b"}}},
 		{Facts: make([]string, 65)},
+		{Forget: &Forgetting{HalfLifeDays: map[memory.Freshness]float64{"never": 3}}},
+		{Forget: &Forgetting{MaxAgeDays: map[memory.Freshness]float64{memory.Slow: 0}}},
+		{Forget: &Forgetting{DisuseDays: number(math.NaN())}},
+		{Forget: &Forgetting{SceneDays: number(-1)}},
+		{Forget: &Forgetting{Below: number(1.5)}},
+		{Conflicts: "first"},
+		{Lifts: []Lift{{Domain: "pricing"}}},
+		{Lifts: []Lift{{Measure: "gmv", Per: "gmv"}}},
+		{Lifts: make([]Lift, 33)},
 	} {
 		if s.Check() == nil {
 			t.Errorf("%+v is accepted", s)

@@ -1,7 +1,9 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/abi"
@@ -14,6 +16,7 @@ const (
 	maxObservations = 64
 	maxFactTools    = 64
 	maxPointWords   = 32
+	maxLifts        = 32
 )
 
 // Settings are what an operator's policy says of memory.
@@ -24,7 +27,21 @@ type Settings struct {
 	Facts []string `json:"facts,omitempty"`
 	// Seen are the calls that make habits.
 	Seen []Observation `json:"seen,omitempty"`
+	// Conflicts says what happens where a preference contradicts an earlier one: ConflictsLast,
+	// which is the default, or ConflictsAsk. Constraints are always asked about.
+	Conflicts string `json:"conflicts,omitempty"`
+	// Lifts are how business figures tell what came of a decision; the first one of its
+	// domain counts.
+	Lifts []Lift `json:"lift,omitempty"`
+	// Forget is how memories lose worth; nil as the host has it.
+	Forget *Forgetting `json:"forget,omitempty"`
 }
+
+// What Settings.Conflicts may say.
+const (
+	ConflictsLast = "last" // the later one takes the place of the earlier one
+	ConflictsAsk  = "ask"  // both stand until the user has said which counts
+)
 
 // A Point is a kind of decision, known by words of the user's.
 type Point struct {
@@ -47,6 +64,24 @@ type Observation struct {
 	Scene  string `json:"scene,omitempty"`
 }
 
+// A Lift is the measure by which decisions of a domain are judged, compared with what it
+// was before: memory.RelativeLift.
+type Lift struct {
+	Domain  string `json:"domain,omitempty"` // of trust; "" for all
+	Measure string `json:"measure"`          // such as gmv
+	Per     string `json:"per,omitempty"`    // another measure, for each unit of which it counts, such as minutes
+}
+
+// LiftOf gives the formula for decisions of a domain, and false where the policy has none.
+func (s Settings) LiftOf(domain string) (memory.LiftFormula, bool) {
+	for _, l := range s.Lifts {
+		if l.Domain == "" || l.Domain == domain {
+			return memory.RelativeLift(l.Measure, l.Per), true
+		}
+	}
+	return nil, false
+}
+
 // Check gives what is wrong with settings, and what to do, or nil.
 func (s Settings) Check() *abi.Problem {
 	if len(s.Points) > maxPoints || len(s.Seen) > maxObservations || len(s.Facts) > maxFactTools {
@@ -67,7 +102,38 @@ func (s Settings) Check() *abi.Problem {
 			return abi.NewProblem(abi.BadValue, "the observation %d needs a tool as skill.tool, a topic, and either the argument with a number or the one with a word", i+1).WithField(fmt.Sprintf("memory.seen[%d]", i))
 		}
 	}
-	return nil
+	if len(s.Lifts) > maxLifts {
+		return abi.NewProblem(abi.BadValue, "memory has %d measures of lift; at most %d are read", len(s.Lifts), maxLifts).WithField("memory.lift")
+	}
+	for i, l := range s.Lifts {
+		if l.Measure == "" || l.Measure == l.Per {
+			return abi.NewProblem(abi.BadValue, "the lift %d needs a measure, and not one for each unit of itself", i+1).WithField(fmt.Sprintf("memory.lift[%d]", i))
+		}
+	}
+	if s.Conflicts != "" && s.Conflicts != ConflictsLast && s.Conflicts != ConflictsAsk {
+		return abi.NewProblem(abi.BadValue, "memory.conflicts takes %s or %s, and not %q", ConflictsLast, ConflictsAsk, s.Conflicts).WithField("memory.conflicts")
+	}
+	return s.Forget.check()
+}
+
+// And gives what two entries of a policy say of one tenant: points, facts,
+// observations and measures of lift add up, and of the rest the later one counts.
+func (s Settings) And(more Settings) Settings {
+	s.Points = slices.Concat(s.Points, more.Points)
+	s.Facts = slices.Concat(s.Facts, more.Facts)
+	s.Seen = slices.Concat(s.Seen, more.Seen)
+	s.Lifts = slices.Concat(s.Lifts, more.Lifts)
+	s.Conflicts = cmp.Or(more.Conflicts, s.Conflicts)
+	s.Forget = s.Forget.and(more.Forget)
+	return s
+}
+
+// policy gives how two declarations of one user are settled.
+func (s Settings) policy() memory.ConflictPolicy {
+	if s.Conflicts == ConflictsAsk {
+		return memory.AskUser
+	}
+	return memory.LastWins
 }
 
 func containsEmpty(words []string) bool {

@@ -39,7 +39,11 @@ func (r *Recall) Tidy(ctx context.Context) (archived int, err error) {
 }
 
 func (r *Recall) tidy(ctx context.Context, o keeper.Owner) (archived int, err error) {
-	faded, err := r.Keeper.Tidy(ctx, o, r.Forget, "")
+	set, err := ForgetOf(ctx, r.Keeper, o, r.Forget, r.Settings(o.Tenant), r.Now().UTC())
+	if err != nil {
+		return 0, err
+	}
+	faded, err := r.Keeper.Tidy(ctx, o, set, "")
 	if err != nil {
 		return len(faded), err
 	}

@@ -39,6 +39,7 @@ type turn struct {
 	say      string        // of the form, at the first question
 	question string        // the id of one that the model is told to ask
 	choice   string        // the words of it, where it is which of two declarations counts
+	about    []string      // the user's words that it is about
 	shown    *memory.Trace // of the last answer that passed
 }
 
@@ -105,21 +106,21 @@ func (r *Recall) Forgotten(o keeper.Owner) {
 	defer r.mu.Unlock()
 	for ref, t := range r.turns {
 		if ownerOf(ref) == o {
-			t.words, t.choice, t.hearing, t.injected, t.sources, t.texts, t.shown = "", "", heard{}, host.Injection{}, nil, nil, nil
+			t.words, t.choice, t.about, t.hearing, t.injected, t.sources, t.texts, t.shown = "", "", nil, heard{}, host.Injection{}, nil, nil, nil
 			t.heard, t.found = true, true // nothing of it is heard or recalled again
 		}
 	}
 }
 
 // turnEnded keeps what came of a turn whose answer the user has: that a question was
-// asked, and the trace of the decision.
+// asked, if the model did ask it, and the trace of the decision.
 func (r *Recall) turnEnded(ctx context.Context, e host.TurnEnd) error {
 	t := r.take(e.Session)
 	if t == nil || t.input != e.Input || e.Reason != host.TurnAnswered {
 		return nil
 	}
 	var asking, showing error // each is kept, whatever becomes of the other one
-	if t.question != "" {
+	if t.question != "" && memory.Asks(e.Text, t.about...) {
 		_, asking = r.Keeper.Asked(ctx, ownerOf(e.Session), t.question, e.Session.Session, e.Input)
 	}
 	if t.shown != nil {

@@ -167,6 +167,9 @@ func (k *Keeper) forgetThese(ctx context.Context, o Owner, ids []memory.ID, f *F
 	if err != nil {
 		return err
 	}
+	if err := k.clearPrefaces(ctx, o, all); err != nil {
+		return err
+	}
 	for _, id := range all {
 		seen[id] = true
 	}

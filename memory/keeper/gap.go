@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -199,11 +198,15 @@ func (t *tx) agree(ctx context.Context, o Owner, before claims, a memory.Agreeme
 	return true, t.save(ctx, s)
 }
 
-// addGap keeps a gap, unless its memory has one of its session.
+// addGap keeps a gap, unless its memory has one of its live, by which its id is made, or
+// of its session.
 func (t *tx) addGap(ctx context.Context, g memory.Gap) (added bool, err error) {
 	o := Owner{g.Tenant, g.User}
 	args := memoryArgs(o, g.Memory)
-	occasion := cmp.Or(string(g.Session), g.ID)
+	occasion := string(g.Session)
+	if g.Live != "" || occasion == "" {
+		occasion = g.ID
+	}
 	var there string
 	for query, args := range map[string][]any{gapThere: append(args, occasion), gapNamed: append(ownerArgs(o), g.ID)} {
 		if found, err := row(ctx, t.on, query, args, &there); err != nil || found {

@@ -211,6 +211,9 @@ func SourceKey(s memory.Source) string {
 	if s.Call == "" && s.Input == "" && s.Document == "" && (s.Session == "" || s.Order == 0) {
 		return ""
 	}
+	if s.Call != "" || s.Input != "" { // these tell, and the order only where they are
+		s.Order = 0
+	}
 	return host.Digest(fmt.Appendf(nil, "%q %q %q %q %d", s.Session, s.Input, s.Call, s.Document, s.Order))
 }
 

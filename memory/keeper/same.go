@@ -53,7 +53,7 @@ func bandsOf(n memory.Node) [bands]int64 {
 // not meet.
 func targetOf(n memory.Node) uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %q %q %q %q %q %q", n.Layer, n.Kind, n.Entity, n.Domain, n.Scene, n.Source.Document, n.Source.Speaker)
+	fmt.Fprintf(h, "%d %q %q %q %q %q %q", n.Layer, n.Kind, n.Entity, n.Domain, n.Scene, n.Source.Document, otherSpeaker(n))
 	return h.Sum64()
 }
 
@@ -121,7 +121,16 @@ func sequenceOf(text string) (sequence []string) {
 // user said and what was seen of him are two things, even in the same words.
 func sameTarget(a, b memory.Node) bool {
 	return a.Layer == b.Layer && a.Kind == b.Kind && a.Entity == b.Entity && a.Domain == b.Domain && a.Scene == b.Scene &&
-		a.Source.Document == b.Source.Document && a.Source.Speaker == b.Source.Speaker
+		a.Source.Document == b.Source.Document && otherSpeaker(a) == otherSpeaker(b)
+}
+
+// otherSpeaker gives who speaks, unless it is the user, whose words those are of which
+// nobody says whose.
+func otherSpeaker(n memory.Node) string {
+	if n.Source.Speaker == memory.UserSpeaks {
+		return ""
+	}
+	return n.Source.Speaker
 }
 
 // marksOf gives the few marks of a text that turn its meaning while nearly all of

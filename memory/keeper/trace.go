@@ -207,6 +207,10 @@ func (t *tx) setTrust(ctx context.Context, o Owner, domain string, score float64
 	return err
 }
 
+func noTrace(id string) error {
+	return abi.NewProblem(abi.NotFound, "there is no trace %.80q of this user", id)
+}
+
 func (k *Keeper) changeTrace(ctx context.Context, op string, o Owner, id string, alter func(ctx context.Context, t *tx, found *memory.Trace) (changed bool, err error)) (trace memory.Trace, err error) {
 	if err := o.check(); err != nil {
 		return memory.Trace{}, fail(op, err)
@@ -217,7 +221,7 @@ func (k *Keeper) changeTrace(ctx context.Context, op string, o Owner, id string,
 			return err
 		}
 		if len(found) == 0 {
-			return abi.NewProblem(abi.NotFound, "there is no trace %.80q of this user", id)
+			return noTrace(id)
 		}
 		trace = found[0]
 		changed, err := alter(ctx, t, &trace)
@@ -263,6 +267,19 @@ func (k *Keeper) Trusts(ctx context.Context, o Owner) (map[string]float64, error
 func (k *Keeper) Traces(ctx context.Context, o Owner, after string) ([]memory.Trace, error) {
 	traces, err := documents[memory.Trace](ctx, k.db.Reads, tracesAfter, append(ownerArgs(o), after, tracesPage)...)
 	return traces, fail("keeper.Traces", err)
+}
+
+// Trace gives one trace of an owner. It fails with NotFound.
+func (k *Keeper) Trace(ctx context.Context, o Owner, id string) (memory.Trace, error) {
+	const op = "keeper.Trace"
+	found, err := documents[memory.Trace](ctx, k.db.Reads, traceOf, append(ownerArgs(o), id)...)
+	if err == nil && len(found) == 0 {
+		err = noTrace(id)
+	}
+	if err != nil {
+		return memory.Trace{}, fail(op, err)
+	}
+	return found[0], nil
 }
 
 // ReplayTrust rebuilds an owner's trust from the traces alone, by memory.Replay, and
