@@ -1,8 +1,10 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/memory"
@@ -104,24 +106,76 @@ func (k *Keeper) List(ctx context.Context, o Owner, p Page) ([]memory.Node, erro
 // list gives a page with what an as-of question needs.
 func (k *Keeper) list(ctx context.Context, o Owner, p Page) (page []stored, err error) {
 	for after, more := p.After, true; more && len(page) < p.Limit; {
-		n := 0
-		err := each(ctx, k.db.Reads, nodesAfter, append(ownerArgs(o), string(after), MaxPage), func(rows *sql.Rows) error {
-			s, err := scanNode(rows)
-			n, after = n+1, s.ID
-			if err == nil && len(page) < p.Limit && p.wants(s, k.now()) {
-				page = append(page, s)
-			}
-			return err
-		})
-		if err != nil {
+		var some []stored
+		if some, after, more, err = k.next(ctx, o, p, after); err != nil {
 			return nil, err
 		}
-		more = n == MaxPage
+		for _, s := range some {
+			if len(page) < p.Limit && p.wants(s, k.now()) {
+				page = append(page, s)
+			}
+		}
 	}
 	return page, nil
 }
 
-const nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_id LIMIT ?"
+// The plus has the order made of what an index of what is asked for gives, and not by
+// the index of ids, along which all memories of the owner would be read.
+const (
+	nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_id LIMIT ?"
+	idsAfter   = " AND +memory_id > ? ORDER BY +memory_id LIMIT ?"
+	idsOfKinds = "SELECT memory_id FROM memory_node" + ofOwner + " AND kind IN (?, ?, ?, ?, ?, ?) AND status IN (?, ?, ?, ?) AND layer IN (?, ?, ?)" + idsAfter
+	idsAbout   = "SELECT memory_id FROM memory_node" + ofOwner + " AND entity = ?" + idsAfter
+)
+
+// next gives up to MaxPage memories after one, in the order of their ids, among which are
+// all that the page wants: few of many, where it says what it wants of them. It tells
+// after which one to go on, and whether there may be more.
+func (k *Keeper) next(ctx context.Context, o Owner, p Page, after memory.ID) (some []stored, last memory.ID, more bool, err error) {
+	var ids []memory.ID
+	switch args := ownerArgs(o); {
+	case p.Entity != "":
+		ids, err = texts[memory.ID](ctx, k.db.Reads, idsAbout, append(args, p.Entity, string(after), MaxPage)...)
+	case len(p.Kinds)+len(p.Layers) > 0:
+		args = append(args, either(p.Kinds, memory.Preference, memory.Constraint, memory.Feedback, memory.FactOf, memory.Habit, memory.Profile)...)
+		args = append(args, either(p.Statuses, memory.Active, memory.Superseded, memory.Falsified, memory.Archived)...)
+		args = append(args, either(p.Layers, memory.Declared, memory.Fact, memory.Behaviour)...)
+		ids, err = texts[memory.ID](ctx, k.db.Reads, idsOfKinds, append(args, string(after), MaxPage)...)
+	default:
+		some, err = k.nextOfAll(ctx, o, after)
+		if last = after; len(some) > 0 {
+			last = some[len(some)-1].ID
+		}
+		return some, last, len(some) == MaxPage, err
+	}
+	if err != nil || len(ids) == 0 {
+		return nil, after, false, err
+	}
+	some, err = findAll(ctx, k.db.Reads, o, ids)
+	slices.SortFunc(some, func(a, b stored) int { return cmp.Compare(a.ID, b.ID) })
+	return some, ids[len(ids)-1], len(ids) == MaxPage, err
+}
+
+func (k *Keeper) nextOfAll(ctx context.Context, o Owner, after memory.ID) (some []stored, err error) {
+	err = each(ctx, k.db.Reads, nodesAfter, append(ownerArgs(o), string(after), MaxPage), func(rows *sql.Rows) error {
+		s, err := scanNode(rows)
+		some = append(some, s)
+		return err
+	})
+	return some, err
+}
+
+// either gives the values of a list of all that there are: those that are wanted, the
+// last one again and again, or all where none is named.
+func either[T ~string | ~int8](wanted []T, all ...T) (args []any) {
+	if len(wanted) == 0 || len(wanted) > len(all) {
+		wanted = all
+	}
+	for i := range all {
+		args = append(args, wanted[min(i, len(wanted)-1)])
+	}
+	return args
+}
 
 func (p Page) wants(s stored, now time.Time) bool {
 	return among(p.Kinds, s.Kind) && among(p.Layers, s.Layer) && among(p.Statuses, s.Status) &&
