@@ -48,7 +48,7 @@ func (t *tx) supersede(ctx context.Context, o Owner, old memory.ID, by memory.No
 	if err := t.save(ctx, s); err != nil { // first: else the newer one might be taken for it
 		return "", err
 	}
-	next, err := t.rememberUnless(ctx, n, func(status memory.Status) bool { return counts(status) || sameMeaning(s.Node, n) })
+	next, err := t.rememberUnless(ctx, n, func(same stored) bool { return same.counts() || same.ID == old })
 	if err != nil {
 		return "", err
 	}

@@ -335,7 +335,7 @@ func (t *tx) keepAnswer(ctx context.Context, s stored, r *memory.Resolved, quest
 		if err := checkNode(n); err != nil {
 			return err
 		}
-		next, err := t.rememberUnless(ctx, n, counts)
+		next, err := t.rememberUnless(ctx, n, stored.counts)
 		if err != nil {
 			return err
 		}

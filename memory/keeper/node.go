@@ -171,7 +171,7 @@ func isActive(n memory.Node) int {
 }
 
 // replaced gives since when a fact or a habit is superseded, and 0 for all else. An
-// import does not tell since when.
+// import of a line without it does not tell since when.
 func (s stored) replaced(now time.Time) int64 {
 	if s.Layer == memory.Declared || s.Status != memory.Superseded {
 		return 0

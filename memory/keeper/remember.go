@@ -84,20 +84,20 @@ func newID() memory.ID { return memory.ID(uuid.Must(uuid.NewV7()).String()) }
 
 // remember keeps a memory that is new.
 func (t *tx) remember(ctx context.Context, n memory.Node) (Remembering, error) {
-	return t.rememberUnless(ctx, n, func(memory.Status) bool { return true })
+	return t.rememberUnless(ctx, n, func(stored) bool { return true })
 }
 
-// rememberUnless keeps a memory that is new, or one that says the same only where that is
-// of statuses that will not do. Nothing has superseded it yet: an id in its SupersededBy
+// rememberUnless keeps a memory that is new, or where the one that says the same will not
+// do. Nothing has superseded it yet: an id in its SupersededBy
 // would be one of nobody's, or of the memory that it is a copy of.
-func (t *tx) rememberUnless(ctx context.Context, n memory.Node, will func(memory.Status) bool) (Remembering, error) {
+func (t *tx) rememberUnless(ctx context.Context, n memory.Node, will func(same stored) bool) (Remembering, error) {
 	n.SupersededBy = ""
 	marks := bandsOf(n)
 	old, found, err := t.findSame(ctx, n, marks)
 	switch {
 	case err != nil:
 		return Remembering{}, err
-	case found && will(old.Status):
+	case found && will(old):
 		return Remembering{ID: old.ID}, t.verify(ctx, old, n)
 	}
 	return Remembering{ID: n.ID, Kept: true}, t.addNew(ctx, stored{Node: n}, marks)
@@ -163,6 +163,8 @@ func (t *tx) findSame(ctx context.Context, n memory.Node, marks [bands]int64) (s
 
 // counts tells whether saying so again adds to a memory; else it makes a new one.
 func counts(status memory.Status) bool { return status == memory.Active || status == memory.Archived }
+
+func (s stored) counts() bool { return counts(s.Status) }
 
 const verifiedBy = "SELECT event FROM memory_life" + ofMemory + " AND cause = ? AND event IN ('" + Remembered + "', '" + Verified + "')"
 

@@ -138,7 +138,7 @@ func (t *tx) replace(ctx context.Context, older []stored, n memory.Node) (Rememb
 			return Remembering{}, err
 		}
 	}
-	next, err := t.rememberUnless(ctx, n, counts)
+	next, err := t.rememberUnless(ctx, n, stored.counts)
 	for _, old := range older {
 		if err == nil {
 			old.SupersededBy = next.ID
