@@ -27,7 +27,7 @@ import (
 func aHall(t *testing.T, policy string) (*program, *hall) {
 	t.Helper()
 	home := t.TempDir()
-	p := &program{env: func(string) string { return "" }, stderr: os.Stderr, home: home, memory: memoryFlags{mode: "on", index: embedded, embedder: "none", dense: denseJudged, ranking: memory.MeasuredRanking}}
+	p := &program{env: func(string) string { return "" }, stderr: os.Stderr, home: home, memory: memoryFlags{mode: "on", hear: byRules, index: embedded, embedder: "none", dense: denseJudged, ranking: memory.MeasuredRanking}}
 	if policy != "" {
 		p.policy = filepath.Join(home, "policy.yaml")
 		if err := os.WriteFile(p.policy, []byte(policy), 0o600); err != nil {
