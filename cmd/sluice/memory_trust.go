@@ -169,6 +169,9 @@ func (m *rememberer) actCommand() *cobra.Command {
 		Use: "act DECISION accept|reject|modify", Short: "Put on record what the user did with an answer", Args: cobra.ExactArgs(2),
 		Example: "  sluice memory act 0197… accept --user mia\n  sluice memory act 0197… modify --instead '95 in place of 89' --user mia",
 		RunE: func(c *cobra.Command, args []string) error {
+			if actions := []string{string(memory.Accept), string(memory.Reject), string(memory.Modify)}; !slices.Contains(actions, args[1]) {
+				return fmt.Errorf("%w: an answer takes accept, reject or modify (got %.40q)", errUsage, args[1])
+			}
 			return m.onTruth(c.Context(), func(k *minding) error {
 				t, err := k.Act(c.Context(), m.owner, args[0], memory.Decision(args[1]), instead)
 				return m.tellTrace(t, err)
