@@ -223,6 +223,9 @@ var concludesEN = regexp.MustCompile(`^[a-z ]{0,12}(?:conclusion|verdict|answer|
 // verdictEN is a number that is put forward as what all comes to.
 var verdictEN = regexp.MustCompile(`^(?:my |the |final |so the |our )*(?:conclusion|verdict|answer|bottom line|best|pick|call): ?(?:[a-z]+ )?[0-9][0-9.']*(?: (?:yuan|dollars))?$`)
 
+// fieldEN is a field of a record and what it has: "sku 1001, price 93, floor 80".
+var fieldEN = regexp.MustCompile(`^(?:price|discount|cap|charge) [0-9][0-9.']*(?: (?:yuan|cny|元))?$`)
+
 // imperativeEN finds an English clause that tells the user what to do: it begins
 // with a verb and goes on as an order does.
 func imperativeEN(clause string) (string, bool) {
@@ -254,7 +257,7 @@ func imperativeEN(clause string) (string, bool) {
 	follow := []string{"the", "a", "an", "your", "it", "them", "this", "that", "to", "with", "down", "up", "back", "at", "for",
 		"on", "by", "all", "more", "fewer", "less", "sku", "product", "prices", "price", "coupons", "from", "only", "both",
 		"off", "below", "above", "under", "over", "then", "before", "after", "ahead", "each", "every", "now", "giving", "using", "discounts", "plan", "option", "version"}
-	if !slices.Contains(verbs, words[0]) {
+	if !slices.Contains(verbs, words[0]) || fieldEN.MatchString(clause) {
 		return "", false
 	}
 	next := strings.Trim(words[1], `.:"`)
