@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -212,8 +211,8 @@ func (m *rememberer) each(ctx context.Context, k *minding, page keeper.Page, lim
 }
 
 // table begins a table for people; with --json it stays empty.
-func (m *rememberer) table(en, zh string) *tabwriter.Writer {
-	w := tabwriter.NewWriter(m.stdout, 0, 0, 2, ' ', 0)
+func (m *rememberer) table(en, zh string) table {
+	w := newTable(m.stdout, 0)
 	switch {
 	case m.json:
 	case speakIn(m.locale).zh:
@@ -225,7 +224,7 @@ func (m *rememberer) table(en, zh string) *tabwriter.Writer {
 }
 
 // row writes a memory as one line; before, which may be empty, are columns of its own.
-func (m *rememberer) row(w *tabwriter.Writer, n memory.Node, before string) error {
+func (m *rememberer) row(w table, n memory.Node, before string) error {
 	say := speakIn(m.locale)
 	status := say.memoryStatus(n.Status)
 	if n.Pinned {
