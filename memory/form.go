@@ -70,10 +70,11 @@ type FormFinding struct {
 // under Recommend nothing. It reads English and Chinese by rules; the same answer
 // gives the same findings. Line breaks, pictures and other shapes of letters hide no
 // word. Under EvidenceOnly a sentence in another language is a finding, since nobody can
-// tell what it says; names, numbers, tables and addresses are none. What users, platforms or brands advise is evidence, as is
-// what was recommended earlier, where the answer names them right beside it. So are
-// quotations of recalled, the texts of the memories that the answer was given; 64 of
-// MaxPassageBytes are read. An unknown form is taken for EvidenceOnly.
+// tell what it says; names, numbers, tables and addresses are none. What users, platforms
+// or brands advise is evidence, as is what was recommended earlier, where the answer names
+// them right beside it. So are quotations of recalled, the texts of the memories that the
+// answer was given; 64 of MaxPassageBytes are read. An unknown form is taken for
+// EvidenceOnly.
 func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
 	if f == Recommend {
 		return nil
@@ -83,13 +84,9 @@ func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
 	}
 	laid := plainForm(answer)
 	found := findingsIn(f, laid, recalled)
-	for _, between := range [...]string{"", " "} {
-		text := joined(laid, between)
-		for _, one := range findingsIn(f, text, recalled) {
-			hidden := strings.Contains(one.Cue, "…") || strings.Count(text, one.Cue) > strings.Count(laid, one.Cue)
-			if hidden && !slices.Contains(found, one) {
-				found = append(found, one)
-			}
+	for _, one := range slices.Concat(hiddenIn(f, laid, "", recalled), hiddenIn(f, laid, " ", recalled)) {
+		if !slices.Contains(found, one) {
+			found = append(found, one)
 		}
 	}
 	if f != Refer {
@@ -113,6 +110,16 @@ func findingsIn(f Form, text string, recalled []string) (found []FormFinding) {
 		}
 	}
 	return found
+}
+
+// hiddenIn gives what is found only where an answer is read without its breaks: words that
+// are whole in it as it stands were read there, with what lets them off. A cue with "…"
+// is a form of a clause, and no word.
+func hiddenIn(f Form, laid, between string, recalled []string) []FormFinding {
+	text := joined(laid, between)
+	return slices.DeleteFunc(findingsIn(f, text, recalled), func(one FormFinding) bool {
+		return !strings.Contains(one.Cue, "…") && strings.Count(text, one.Cue) <= strings.Count(laid, one.Cue)
+	})
 }
 
 // formClauses gives the clauses of a folded answer, without what is quoted as somebody's

@@ -191,7 +191,8 @@ func weakEN(clause string) (string, bool) {
 		"might be worth", "may be worth", "worth a try", "worth trying", "worth testing", "worth considering", "how about",
 		"what about", "why not", "perhaps try", "maybe try", "try", "one option", "an option", "another option", "could try",
 		"we could", "it could help", "may help", "might help", "for reference", "feel free to", "would be better",
-		"might be better", "perhaps a", "maybe a", "perhaps the", "an idea to", "you could look", "go down well", "might work", "could work", "would work", "might want to", "have you thought", "have you considered",
+		"might be better", "perhaps a", "maybe a", "perhaps the", "an idea to", "you could look", "go down well",
+		"might work", "could work", "would work", "might want to", "have you thought", "have you considered",
 		"could be a", "might be a", "may be a", "could be an", "might be an", "may be an", "an alternative", "alternatively",
 		"could tell", "if you want"} {
 		if recommends(clause, cue, wordAt, exemptWeakEN) {
