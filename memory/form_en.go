@@ -191,7 +191,7 @@ func weakEN(clause string) (string, bool) {
 		"might be worth", "may be worth", "worth a try", "worth trying", "worth testing", "worth considering", "how about",
 		"what about", "why not", "perhaps try", "maybe try", "try", "one option", "an option", "another option", "could try",
 		"we could", "it could help", "may help", "might help", "for reference", "feel free to", "would be better",
-		"might be better", "perhaps a", "maybe a", "perhaps the", "an idea to", "you could look", "go down well",
+		"might be better", "perhaps a", "maybe a", "perhaps the", "an idea to", "you could look", "go down well", "more reasonable",
 		"might work", "could work", "would work", "might want to", "have you thought", "have you considered",
 		"could be a", "might be a", "may be a", "could be an", "might be an", "may be an", "an alternative", "alternatively",
 		"could tell", "if you want"} {
@@ -254,10 +254,10 @@ func imperativeEN(clause string) (string, bool) {
 		"give", "go", "shorten", "extend", "change", "price", "discount", "bundle", "replace", "focus", "test", "hold", "delay",
 		"sell", "pin", "restock", "deal", "send", "cancel", "wait", "plan", "lead", "begin", "end", "swap", "promote",
 		"feature", "take", "settle", "charge", "list", "bring", "aim", "pull", "cap", "follow", "leave", "return", "trim",
-		"ditch", "pause", "double", "buy", "get", "ship", "close", "stick"}
+		"ditch", "pause", "double", "buy", "get", "make", "let", "ship", "close", "stick"}
 	follow := []string{"the", "a", "an", "your", "it", "them", "this", "that", "to", "with", "down", "up", "back", "at", "for",
 		"on", "by", "all", "more", "fewer", "less", "sku", "product", "prices", "price", "coupons", "from", "only", "both",
-		"off", "below", "above", "under", "over", "then", "before", "after", "ahead", "each", "every", "now", "giving", "using", "discounts", "plan", "option", "version"}
+		"off", "out", "host", "below", "above", "under", "over", "then", "before", "after", "ahead", "each", "every", "now", "giving", "using", "discounts", "plan", "option", "version"}
 	if !slices.Contains(verbs, words[0]) || fieldEN.MatchString(clause) {
 		return "", false
 	}
