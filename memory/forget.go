@@ -84,7 +84,26 @@ func (set ForgetConfig) freshness(n Node, now time.Time, speak speaker) Factor {
 	class := n.class()
 	age, half := ageAt(n, now), set.HalfLife[class]
 	return Factor{FactorFreshness, decay(age, half),
-		speak.pick("%s old; the class %s halves in %s", "已有 %s；%s 类每 %s 减半", daysText(age, speak), class, daysText(half, speak))}
+		speak.pick("%s old; the class %s halves in %s", "已有 %s；%s类每 %s 减半", daysText(age, speak), class.text(speak), daysText(half, speak))}
+}
+
+func (f Freshness) text(speak speaker) string {
+	if f == Slow {
+		return speak.pick("slow", "慢变")
+	}
+	return speak.pick("fast", "快变")
+}
+
+func (s Status) text(speak speaker) string {
+	switch s {
+	case Superseded:
+		return speak.pick("superseded", "已被取代")
+	case Falsified:
+		return speak.pick("falsified", "已证伪")
+	case Archived:
+		return speak.pick("archived", "已归档")
+	}
+	return plainWord(string(s))
 }
 
 // class takes a memory without one for the kind that goes stale fast.
@@ -215,11 +234,11 @@ func (set ForgetConfig) Judge(n Node, now time.Time, locale string) Fate {
 	case n.Pinned:
 		f.Reason, f.Why = FatePinned, speak.pick("it is pinned", "已置顶，不会遗忘")
 	case n.Status != Active:
-		f.Reason, f.Why = FateInactive, speak.pick("it is %s and not recalled as it is", "状态为 %s，本来就不会被召回", n.Status)
+		f.Reason, f.Why = FateInactive, speak.pick("it is %s and not recalled as it is", "状态为“%s”，本来就不会被召回", n.Status.text(speak))
 	case !n.Valid.Until.IsZero() && !now.Before(n.Valid.Until):
 		f.Reason, f.Why = FateExpired, speak.pick("it held until %s", "有效期至 %s", n.Valid.Until.Format(time.DateOnly))
 	case oldest > 0 && age >= oldest:
-		f.Reason, f.Why = FateAge, speak.pick("%s old; the class %s goes after %s", "已有 %s；%s 类超过 %s 即归档", daysText(age, speak), n.class(), daysText(oldest, speak))
+		f.Reason, f.Why = FateAge, speak.pick("%s old; the class %s goes after %s", "已有 %s；%s类超过 %s 即归档", daysText(age, speak), n.class().text(speak), daysText(oldest, speak))
 	case n.Layer != Declared && set.MinRecall > 0 && n.Recalls >= set.MinRecall && ratio(n) <= set.MaxRatio:
 		f.Reason, f.Why = FateRatio, speak.pick("adopted %d of %d recalls", "召回 %[2]d 次，仅采纳 %[1]d 次", n.Adopts, n.Recalls)
 	case f.Worth.Score < set.Below:

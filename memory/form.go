@@ -2,6 +2,7 @@ package memory
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,8 +21,8 @@ func (f Form) Instruction(locale string) string {
 			"该领域的信任度中等。请给出证据（附编号），最多再给一条弱参考，例如“供参考……”或“可以考虑……”。不要推荐、建议、下指令，也不要说应该怎么做；由用户决定。")
 	}
 	return speak.pick(
-		"Trust in this domain is low. Give evidence only: what was said, measured and done, by its ids. Do not recommend, suggest, advise, propose, instruct or say what could or should be done; the user decides.",
-		"该领域的信任度低。只给出证据：说过什么、测得什么、做过什么（附编号）。不要推荐、建议、提议、下指令，也不要说可以或应该怎么做；由用户决定。")
+		"Trust in this domain is low. Give evidence only: what was said, measured and done, by its ids. Do not recommend, suggest, advise, propose, instruct or say what could or should be done; the user decides. Answer in English or Chinese: another language cannot be checked, and is not shown.",
+		"该领域的信任度低。只给出证据：说过什么、测得什么、做过什么（附编号）。不要推荐、建议、提议、下指令，也不要说可以或应该怎么做；由用户决定。请用中文或英文回答：其他语言无法核对，不会显示。")
 }
 
 // Withheld tells the user that an answer in a domain was not shown because it said more
@@ -67,10 +68,13 @@ type FormFinding struct {
 // CheckForm gives the pieces of an answer that a form does not allow: under
 // EvidenceOnly whatever recommends or proposes, under Refer whatever recommends,
 // under Recommend nothing. It reads English and Chinese by rules; the same answer
-// gives the same findings. What users, platforms or brands advise is evidence, as is
-// what was recommended earlier, where the answer names them right beside it. So are
-// quotations of recalled, the texts of the memories that the answer was given; 64 of
-// MaxPassageBytes are read. An unknown form is taken for EvidenceOnly.
+// gives the same findings. Line breaks, pictures and other shapes of letters hide no
+// word. Under EvidenceOnly a sentence in another language is a finding, since nobody can
+// tell what it says; names, numbers, tables and addresses are none. What users, platforms
+// or brands advise is evidence, as is what was recommended earlier, where the answer names
+// them right beside it. So are quotations of recalled, the texts of the memories that the
+// answer was given; 64 of MaxPassageBytes are read. An unknown form is taken for
+// EvidenceOnly.
 func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
 	if f == Recommend {
 		return nil
@@ -78,8 +82,24 @@ func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
 	if len(answer) > MaxFormBytes {
 		return []FormFinding{{Words: cutText(oneLine(answer), maxToldBytes), Cue: "too long to be checked"}}
 	}
-	var found []FormFinding
-	for _, clause := range formClauses(answer, recalled) {
+	laid := plainForm(answer)
+	found := findingsIn(f, laid, recalled)
+	for _, one := range slices.Concat(hiddenIn(f, laid, "", recalled), hiddenIn(f, laid, " ", recalled)) {
+		if !slices.Contains(found, one) {
+			found = append(found, one)
+		}
+	}
+	if f != Refer {
+		if words := unreadSentence(withoutCited(laid, foldRecalled(recalled)), namesIn(answer)); words != "" {
+			found = append(found, FormFinding{Words: cutText(words, maxToldBytes), Cue: "a language that is not read", Weak: true})
+		}
+	}
+	return found[:min(len(found), maxFormFindings)]
+}
+
+// findingsIn gives what the clauses of a folded answer say that a form does not allow.
+func findingsIn(f Form, text string, recalled []string) (found []FormFinding) {
+	for _, clause := range formClauses(text, recalled) {
 		cue, weak := advises(clause)
 		if cue == "" || weak && f == Refer {
 			continue
@@ -92,12 +112,21 @@ func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
 	return found
 }
 
-// formClauses gives the clauses of an answer, folded, in lower case, without what is
-// quoted as somebody's words or from a memory.
-func formClauses(answer string, recalled []string) []string {
-	text := withoutCited(plainForm(answer), recalled)
-	return strings.FieldsFunc(endSentences(text), func(r rune) bool {
-		return strings.ContainsRune("\n\x00,;!，；。！、…()（）", r)
+// hiddenIn gives what is found only where an answer is read without its breaks: words that
+// are whole in it as it stands were read there, with what lets them off. A cue with "…"
+// is a form of a clause, and no word.
+func hiddenIn(f Form, laid, between string, recalled []string) []FormFinding {
+	text := joined(laid, between)
+	return slices.DeleteFunc(findingsIn(f, text, recalled), func(one FormFinding) bool {
+		return !strings.Contains(one.Cue, "…") && strings.Count(text, one.Cue) <= strings.Count(laid, one.Cue)
+	})
+}
+
+// formClauses gives the clauses of a folded answer, without what is quoted as somebody's
+// words or from a memory.
+func formClauses(text string, recalled []string) []string {
+	return strings.FieldsFunc(endSentences(withoutCited(text, foldRecalled(recalled))), func(r rune) bool {
+		return r == emoji || strings.ContainsRune("\n\x00,;!，；。！、…()（）", r)
 	})
 }
 
@@ -114,13 +143,13 @@ func endSentences(text string) string {
 }
 
 // listMark is what lines of a list begin with.
-var listMark = regexp.MustCompile(`^[ •·#>-]*(?:[0-9]{1,2}[.)）] ?)?[ •·#>-]*`)
+var listMark = regexp.MustCompile(`^[ •·#>~-]*(?:[0-9]{1,2}[.)）] ?)?[ •·#>~-]*`)
 
 // advises tells what in a clause recommends or proposes, if anything does.
 func advises(clause string) (cue string, weak bool) {
 	clause = strings.TrimSpace(listMark.ReplaceAllString(clause, ""))
 	clause = notAdviceEN.Replace(notAdviceZH.Replace(clause))
-	for _, find := range [...]func(string) (string, bool){strongZH, strongEN, bestZH, bestEN, imperativeZH, imperativeEN} {
+	for _, find := range [...]func(string) (string, bool){strongZH, strongEN, bestZH, bestEN, imperativeZH, imperativeEN, adviseElsewhere} {
 		if cue, ok := find(clause); ok {
 			return cue, false
 		}

@@ -26,7 +26,10 @@ func strongEN(clause string) (string, bool) {
 		"stick to", "better to", "better off", "right move", "right choice", "right price", "make sure", "be sure to",
 		"i would", "i'd", "let's", "worth doing", "worth lowering", "worth raising", "no need to", "it is time to",
 		"it's time to", "deserves", "deserve", "thing to do is", "smart move", "smart choice", "wise to", "wiser to",
-		"pays to", "time to", "so do that", "do that", "my pick", "the way to go", "the answer is to"} {
+		"pays to", "time to", "so do that", "do that", "my pick", "the way to go", "the answer is to", "makes sense to",
+		"make sense to", "you'll want", "you will want", "you want to", "what you want", "my take", "my call", "my verdict", "sensible price",
+		"sensible choice", "sensible option", "only sensible", "follow that", "follow this", "best shot", "least risk", "rule out",
+		"start selling", "in favour of lowering", "in favour of raising"} {
 		if recommends(clause, cue, wordAt, exemptEN) {
 			return cue, true
 		}
@@ -36,14 +39,26 @@ func strongEN(clause string) (string, bool) {
 			return verb, true
 		}
 	}
-	if found := midOrderEN.FindString(clause); found != "" {
-		return found, true
+	for _, order := range [...]*regexp.Regexp{midOrderEN, moreEN, chosenEN, pointedEN} {
+		if at := order.FindStringIndex(clause); at != nil && !reportedEN(clause[:at[0]]) {
+			return clause[at[0]:at[1]], true
+		}
 	}
 	return "", false
 }
 
 // midOrderEN is an order inside of a clause: "the data are clear so set it to 59".
 var midOrderEN = regexp.MustCompile(`\b(?:so|then|just|simply) (?:set|price|lower|raise|drop|cut|move|put|keep|take|bring) (?:it|them|the price|this|that)\b`)
+
+var (
+	// moreEN orders goods, and is not the number of an order.
+	moreEN = regexp.MustCompile(`^order [0-9]+ (?:more|of|pieces|units|extra)\b`)
+	// chosenEN says which option it is: "89 wins", "59 is your number", "79 is the price to run".
+	chosenEN = regexp.MustCompile(`\b(?:[0-9][0-9.']*|it|that|(?:option|plan|version) \w+|[a-z]) wins\b|\bwins?$|\byou want [0-9]|\bis your (?:number|price|answer|pick|winner|move|slot)\b|` +
+		`\bis the (?:\w+ )?(?:price|number|slot|time|plan|option|product|one|move|version) to (?:run|take|use|pick|set|go|beat|choose|sell|start|push|show|open|lead)\b`)
+	// pointedEN has the record say what to do: "all signs point to 79".
+	pointedEN = regexp.MustCompile(`\b(?:(?:signs?|evidence|data|figures|numbers|record|everything|lives|it)(?: \w+)? (?:points?|leans?)(?: \w+)? (?:to|towards?|at)) (?:lowering|raising|keeping|cutting|[0-9]\w*|\w+ o'clock)`)
+)
 
 func exemptSuggestEN(before, after, cue string) bool {
 	next, _, _ := strings.Cut(strings.TrimSpace(after), " ")
@@ -144,7 +159,7 @@ func bestEN(clause string) (string, bool) {
 }
 
 var (
-	itIsEN = regexp.MustCompile(`^[0-9][0-9.']* (?:\w+ )?it is$`)
+	itIsEN = regexp.MustCompile(`^(?:so |then )?[\w.']+ (?:\w+ )?it is$`)
 	// openEN leaves open what is best: "too little to say what the best price is".
 	openEN = regexp.MustCompile(`\b(?:(?:what|which|whether|where|cannot)(?: [\w']+){0,3}|no|no such) $`)
 )
@@ -176,7 +191,8 @@ func weakEN(clause string) (string, bool) {
 		"might be worth", "may be worth", "worth a try", "worth trying", "worth testing", "worth considering", "how about",
 		"what about", "why not", "perhaps try", "maybe try", "try", "one option", "an option", "another option", "could try",
 		"we could", "it could help", "may help", "might help", "for reference", "feel free to", "would be better",
-		"might be better", "might work", "could work", "would work", "might want to", "have you thought", "have you considered",
+		"might be better", "perhaps a", "maybe a", "perhaps the", "an idea to", "you could look", "go down well", "more reasonable",
+		"might work", "could work", "would work", "might want to", "have you thought", "have you considered",
 		"could be a", "might be a", "may be a", "could be an", "might be an", "may be an", "an alternative", "alternatively",
 		"could tell", "if you want"} {
 		if recommends(clause, cue, wordAt, exemptWeakEN) {
@@ -203,12 +219,24 @@ func exemptWeakEN(before, after, cue string) bool {
 }
 
 // concludesEN leads to what the assistant makes of it.
-var concludesEN = regexp.MustCompile(`^[a-z ]{0,12}(?:conclusion|answer|result|bottom line|next step)[a-z ]{0,12}: ?`)
+var concludesEN = regexp.MustCompile(`^[a-z ]{0,12}(?:conclusion|verdict|answer|result|decision|call|bottom line|next step)[a-z ]{0,12}: ?`)
+
+// verdictEN is a number that is put forward as what all comes to.
+var verdictEN = regexp.MustCompile(`^(?:my |the |final |so the |our )*(?:conclusion|verdict|answer|bottom line|best|pick|call): ?(?:[a-z]+ )?[0-9][0-9.']*(?: (?:yuan|dollars))?$`)
+
+// fieldEN is a field of a record and what it has: "sku 1001, price 93, floor 80".
+var fieldEN = regexp.MustCompile(`^(?:price|discount|cap|charge) [0-9][0-9.']*(?: (?:yuan|cny|元))?$`)
 
 // imperativeEN finds an English clause that tells the user what to do: it begins
 // with a verb and goes on as an order does.
 func imperativeEN(clause string) (string, bool) {
+	if found := verdictEN.FindString(clause); found != "" {
+		return "verdict …", true
+	}
 	words := strings.Fields(strings.Trim(concludesEN.ReplaceAllString(clause, ""), `"“”'`))
+	if len(words) > 1 && (words[0] == "don't" || words[0] == "do" && words[1] == "not") {
+		return words[0] + " …", true
+	}
 	if len(words) > 1 && (words[0] == "please" && !slices.Contains([]string{"confirm", "tell", "let", "decide", "say", "note",
 		"see", "provide", "check", "specify", "choose"}, words[1]) || words[0] == "never" && !hasWord(clause, "was", "were",
 		"is", "had")) {
@@ -225,11 +253,12 @@ func imperativeEN(clause string) (string, bool) {
 		"choose", "pick", "keep", "move", "put", "add", "remove", "run", "launch", "schedule", "avoid", "skip", "stop", "offer",
 		"give", "go", "shorten", "extend", "change", "price", "discount", "bundle", "replace", "focus", "test", "hold", "delay",
 		"sell", "pin", "restock", "deal", "send", "cancel", "wait", "plan", "lead", "begin", "end", "swap", "promote",
-		"feature", "take", "settle", "charge", "list", "bring", "aim"}
+		"feature", "take", "settle", "charge", "list", "bring", "aim", "pull", "cap", "follow", "leave", "return", "trim",
+		"ditch", "pause", "double", "buy", "get", "make", "let", "ship", "close", "stick"}
 	follow := []string{"the", "a", "an", "your", "it", "them", "this", "that", "to", "with", "down", "up", "back", "at", "for",
 		"on", "by", "all", "more", "fewer", "less", "sku", "product", "prices", "price", "coupons", "from", "only", "both",
-		"off", "ahead", "each", "every", "now", "giving", "using", "discounts", "plan", "option", "version"}
-	if !slices.Contains(verbs, words[0]) {
+		"off", "out", "host", "below", "above", "under", "over", "then", "before", "after", "ahead", "each", "every", "now", "giving", "using", "discounts", "plan", "option", "version"}
+	if !slices.Contains(verbs, words[0]) || fieldEN.MatchString(clause) {
 		return "", false
 	}
 	next := strings.Trim(words[1], `.:"`)

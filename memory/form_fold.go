@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Letters of other alphabets, and Latin ones with marks, and the Latin letters that
@@ -39,7 +41,7 @@ func plainForm(text string) string {
 // foldForm brings an answer to plain lower case: letters that look like others,
 // emphasis, spaces inside of words and characters that nobody sees may not hide a word.
 func foldForm(answer string) string {
-	lines := strings.Split(answer, "\n")
+	lines := strings.Split(oneBreak.Replace(answer), "\n")
 	for i, line := range lines {
 		lines[i] = joinSpaced(unmasked.Replace(strings.ToLower(strings.Map(plainLetter, oneLine(line)))))
 	}
@@ -47,21 +49,42 @@ func foldForm(answer string) string {
 }
 
 // plainLetter folds the shapes that Unicode has of one letter, and drops what marks or
-// parts words and is not seen.
+// parts words and is not seen. Pictures become emoji, and numbers in circles, which
+// begin the lines of lists, bullets.
 func plainLetter(r rune) rune {
 	switch {
-	case r >= 0xFF21 && r <= 0xFF5A || r >= 0xFF10 && r <= 0xFF19: // wide letters and digits
-		return r - 0xFF01 + '!'
-	case r >= 0x1D400 && r <= 0x1D6A3: // bold, slanted and other letters of formulas
-		return letterOf(r - 0x1D400)
-	case r >= 0x1D7CE && r <= 0x1D7FF: // their digits
-		return '0' + (r-0x1D7CE)%10
-	case r >= 0x24B6 && r <= 0x24E9: // circled letters
-		return letterOf(r - 0x24B6)
+	case r == '_': // it may part words, or mark them
+		return '~'
+	case r < 0x80 && r != '*' && r != '`':
+		return r
+	case r >= 0x2460 && r <= 0x2473 || r >= 0x2776 && r <= 0x2793:
+		return '•'
+	case r >= 0x249C && r <= 0x24B5: // letters in brackets, which are three characters to Unicode
+		return letterOf(r - 0x249C)
+	case r >= 0x1F110 && r <= 0x1F129:
+		return letterOf(r - 0x1F110)
+	case r >= 0x1F150 && r <= 0x1F169: // white on black, round and square
+		return letterOf(r - 0x1F150)
+	case r >= 0x1F170 && r <= 0x1F189:
+		return letterOf(r - 0x1F170)
+	case r >= 0x1F1E6 && r <= 0x1F1FF: // of flags
+		return letterOf(r - 0x1F1E6)
 	case r == '’' || r == '‘':
 		return '\''
-	case r == '*' || r == '_' || r == '`', unicode.Is(unicode.Mn, r), strings.ContainsRune("\u115f\u1160\u2800\u3164\uffa0", r):
+	case r == '*' || r == '`', unicode.Is(unicode.M, r), strings.ContainsRune("\u115f\u1160\u2800\u3164\uffa0", r):
 		return -1
+	}
+	return compatible(r)
+}
+
+// compatible gives the one letter or digit that Unicode holds a character for: wide, bold,
+// in a circle, or a radical. Punctuation stays as it is.
+func compatible(r rune) rune {
+	if plain := []rune(norm.NFKC.String(string(r))); len(plain) == 1 && (unicode.IsLetter(plain[0]) || unicode.IsDigit(plain[0])) {
+		return plain[0]
+	}
+	if r > 0xFF && unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) && r > 0xFFFF {
+		return emoji
 	}
 	return r
 }
@@ -74,8 +97,8 @@ func letterOf(place rune) rune {
 // leastSpelled is how many letters one by one are a word that is spelled out.
 const leastSpelled = 4
 
-// joinSpaced takes out the spaces between Chinese characters, and those of an English
-// word that is written letter by letter.
+// joinSpaced takes out the spaces between Chinese characters and beside numbers in
+// Chinese, and those of an English word that is written letter by letter.
 func joinSpaced(line string) string {
 	words := strings.Split(line, " ")
 	spelled := make([]bool, len(words)) // the letter goes on the word before it
@@ -94,12 +117,21 @@ func joinSpaced(line string) string {
 	}
 	var b strings.Builder
 	for i, w := range words {
-		if i > 0 && !spelled[i] && !(endsHan(words[i-1]) && startsHan(w)) {
+		if i > 0 && !spelled[i] && !isOneChinese(words[i-1], w) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(w)
 	}
 	return b.String()
+}
+
+// isOneChinese reports whether Chinese is written without a space between two words, of
+// which one may be a number.
+func isOneChinese(before, after string) bool {
+	if before == "" || after == "" {
+		return false
+	}
+	return endsHan(before) && (startsHan(after) || isDigit(after[0])) || startsHan(after) && isDigit(before[len(before)-1])
 }
 
 func startsHan(word string) bool {

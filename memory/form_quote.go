@@ -23,7 +23,6 @@ const (
 // is named right beside them, and those of memories that were recalled for it. It
 // leaves others: a recommendation in quotation marks is one.
 func withoutCited(text string, recalled []string) string {
-	recalled = foldRecalled(recalled)
 	var b strings.Builder
 	for range maxQuotations {
 		at := strings.IndexAny(text, "“「『\"")

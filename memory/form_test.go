@@ -49,7 +49,7 @@ func saysOf(answer string, recalled ...string) string {
 }
 
 func TestAnswersOfLowTrustCannotRecommend(t *testing.T) {
-	for _, name := range []string{"zh.jsonl", "en.jsonl"} {
+	for _, name := range []string{"zh.jsonl", "en.jsonl", "fresh.jsonl", "later.jsonl"} {
 		answers := readLines[formAnswer](t, filepath.Join("forms", name))
 		if len(answers) < 40 {
 			t.Errorf("%s has %d answers", name, len(answers))

@@ -22,18 +22,43 @@ func strongZH(clause string) (string, bool) {
 		"千万别", "千万不要", "没必要", "有必要", "用不着再", "不必再", "不用犹豫", "别犹豫", "不用再等", "当务之急", "最要紧的是",
 		"得把", "理应", "应先", "应把", "应尽", "应予", "须先", "才是今晚", "才是最", "照这个来", "就这么办", "就这么定", "就对了",
 		"准没错", "错不了", "请安排", "请执行", "请控制", "请采用", "请改", "请降", "请提高", "请保持", "请停", "该降", "该涨", "该换",
-		"该上", "该停", "需要把", "需要降", "需要提高", "需要缩短", "要把", "更适合您", "更适合你", "答案是"} {
+		"该上", "该停", "需要把", "需要降", "需要提高", "需要缩短", "要把", "更适合您", "更适合你", "答案是", "答案只有", "拍板",
+		"可直接", "直接执行", "为宜", "您放心", "你放心", "稳妥的选择", "赢面", "胜算", "胜率最高", "势在必行", "就它了", "就这个了", "唯一不", "可以排除", "起卖", "推奨", "勧め", "お薦め"} {
 		if recommends(clause, cue, strings.Index, exemptZH) {
 			return cue, true
 		}
 	}
+	if at := orderedZH.FindStringIndex(clause); at != nil && !saidZH(clause[:at[0]], "") && !toldOfZH.MatchString(clause[:at[0]]) {
+		return clause[at[0]:at[1]], true
+	}
+	if found := movedZH.FindString(clause); found != "" && !pastZH.MatchString(clause) && !tellsOfLives(clause) && !openZH(clause) {
+		return found, true
+	}
 	if strings.HasSuffix(clause, "吧") && containsAny(clause, "降", "涨", "改", "换", "上", "下", "选", "用", "加", "减", "讲",
-		"停", "推", "做", "定", "调", "发", "放", "保持") && !containsAny(clause, "大概", "可能", "您看", "你看", "您定",
+		"停", "推", "做", "定", "调", "发", "放", "保持", "回", "卖", "开", "走", "按", "补", "撤", "先") && !containsAny(clause, "大概", "可能", "您看", "你看", "您定",
 		"您决定", "告诉我") {
 		return "…吧", true
 	}
 	return "", false
 }
+
+// orderedZH is an order inside of a clause: what is fit, what is not to be, and where the
+// record points.
+var orderedZH = regexp.MustCompile(`(?:^|[^便适事相合不认])(?:宜(?:定|降|涨|保|改|选|用|先|早|尽|停|将|把|采|卖))|不宜(?:定|降|涨|改|选|用|再|先|早|停|卖)|` +
+	`(?:^|[^类级性区分个识差告鉴离辨派特])别(?:超过|低于|高于|再|用|动|降|涨|加|卖|讲|停|改|急|碰|拖|给|把)|` +
+	`(?:^|[^获取赢觉值记显不])得(?:马上|立刻|立即|赶快|尽快|赶紧)|放心(?:改|降|卖|涨|用|上|定)|前先(?:发|放|上|讲|讲解|推)|指向(?:降|涨|提|保|换|停|改|[0-9])|` +
+	`(?:定|降|涨|卖|补|改|加|减|按|就)[^的]{0,3}[0-9]+[^的]{0,3}(?:就行|就好|即可|就可以|足够|就够)$|` +
+	`(?:价|价格|时间)(?:就)?(?:定在|定为|定到|设在|设为)[0-9]+点?[元块]?$|(?:可以|能)(?:停了|停掉|撤了|上了|改了|降了|下架了)`)
+
+var (
+	// movedZH moves something to where it is to be: "开场砍到8分钟", "挪到周五播", "把货补上".
+	movedZH = regexp.MustCompile(`(?:砍|压|提|提前|调|挪|缩|缩短|移|拉|换|改)(?:到|至|成)(?:第?[0-9]|周|星期|最|前|后半|买|开场|晚)|把[^的了]{1,6}(?:补上|停掉|停了|撤下|换掉|去掉|下架)$`)
+	// pastZH tells that it was so, or who says it.
+	pastZH = regexp.MustCompile(`了|过|从|由|被|已|曾|后来|之后|时|那|均|率|当|原|前一|上[一次周月场]|昨|月|日|号|：[0-9]|次|` + advisersZH + `|您|你`)
+)
+
+// toldOfZH is an adviser, and the verb for what follows.
+var toldOfZH = regexp.MustCompile("(?:" + advisersZH + ")[^我]{0,6}(?:建议|推荐|要求|说|规定|通知)[^我]{0,12}$")
 
 // exemptZH reports whether what stands right beside a Chinese cue lets it off: it is
 // refused, told of the past, somebody else's, a rule, or the user is asked for it.
@@ -43,6 +68,12 @@ func exemptZH(before, after, cue string) bool {
 		return advisedZH(before) || refusedZH(before, after) || toldZH(before, after) || saidZH(before, cue) ||
 			startsAny(after, "由您", "由你", "的是否", "采纳率", "次数", "记录", "被采纳", "被拒", "被您", "被你") ||
 			startsAny(after, "过") && !startsAny(after, "过两", "过几", "过三", "过一", "过段", "过会", "过年", "过节")
+	case "拍板":
+		return endsAny(before, "您", "你", "您来", "你来", "老板", "由您", "您自己", "等您", "没有", "未", "尚未", "谁")
+	case "为宜":
+		return endsAny(before, "认", "以")
+	case "可直接":
+		return startsAny(after, "比", "看", "查", "对照", "引用", "点", "下载", "打开")
 	case "值得":
 		return startsAny(after, "的")
 	case "最好":
@@ -63,7 +94,7 @@ func exemptZH(before, after, cue string) bool {
 var (
 	lightZH = ending(lightWordsZH)
 	noteZH  = ending(lightWordsZH + "|条|次|个|位|名|人|里|中|有|项|的?(?:留言|反馈|评论|备注|来信|邮件|公告|弹幕|私信)")
-	giveZH  = ending("给出|作出|做出|提供|任何|明确|具体|进一步|更多|直接|一条|一个|两|几|多|条|次|个|项|的|过|了|为您|给您|向您|对此|形成|引用|可|" +
+	giveZH  = ending("给出|给|作出|做出|提供|任何|明确|具体|进一步|更多|直接|一条|一个|两|几|多|条|次|个|项|的|过|了|为您|给您|向您|对此|形成|引用|可|" +
 		"相关|降价|涨价|提价|改价|价格|定价|其他")
 	givenZH = ending("给出|作出|的|已|也|天|周|月|日|年|内|里")
 	whoseZH = ending("您的|你的|这类|这些|这批|该|新|老")
@@ -240,7 +271,8 @@ func weakZH(clause string) (string, bool) {
 		"可参考", "可以参考", "作为参考", "或许可以", "也许可以", "也可以", "可以先", "可以把", "可以将", "可以降", "可以涨",
 		"可以换", "可以用", "可以选", "可以缩短", "可以提高", "可以延长", "可以加", "可以减", "可以改", "可以在", "可以从",
 		"您可以", "你可以", "比较合适", "更合适", "会更好", "会好一些", "会好些", "比较好", "更划算", "更稳妥", "是一个备选",
-		"可能是备选", "作为备选", "有没有想过", "值得一试", "更好的选择", "怎么样"} {
+		"可能是备选", "作为备选", "适合做", "适合当", "或许把", "或许先", "或许用", "或许换", "或许降", "或许提", "也许把", "也许先", "也许用", "也许换",
+		"可以停", "可以上", "可以走", "可以沿用", "可以直接", "可以试", "可以照", "可以继续", "可沿用", "有没有想过", "值得一试", "更好的选择", "怎么样"} {
 		if recommends(weighed, cue, strings.Index, exemptZH) {
 			return cue, true
 		}
@@ -250,15 +282,18 @@ func weakZH(clause string) (string, bool) {
 
 // pricesZH is a clause that says no more than what something is to cost: "今晚按 79 元卖",
 // "价格就定 79 元".
-var pricesZH = regexp.MustCompile(`^(?:[^的了过]{0,12}就|那就|直接|今晚|现在|明天|下一场|这场|本场)?(?:按|定|定在|定到|设为|设在|就按|选|标价)` +
+var pricesZH = regexp.MustCompile(`^(?:[^的了过]{0,12}就|那就|直接|今晚|现在|明天|下一场|这场|本场)?(?:按|定|定在|定到|设为|设在|就按|选)` +
 	`\d+(?:\.\d+)?(?:元|块|块钱|折)?(?:卖|来卖|执行|定价|来|走|上|准没错|为宜|为好|合适)?(?:即可|就行|就好|吧)?$|` +
 	`^(?:今晚|现在|明天|就|直接|那就|下一场|这场)(?:卖|定价|标价)\d+(?:\.\d+)?(?:元|块|块钱|折)?$`)
 
 // leadsZH are words before an order: "今晚先把…".
 var leadsZH = regexp.MustCompile("^(?:那就|所以|因此|直接|现在|立即|马上|接下来|就|先|再|下一场|今晚|明天|这场|本场|开场|下次){1,3}")
 
+// nowOffZH is an order of which the thing comes first: "这款先下架".
+var nowOffZH = regexp.MustCompile("^(?:这款|该款|此款|这个|它|[0-9]{3,6})(?:就|先|直接|马上|立即)+(?:下架|停播|停售|停掉|撤下|降价|涨价|补货|主推|放弃)$")
+
 // concludesZH leads to what the assistant makes of it.
-var concludesZH = regexp.MustCompile("^[^：:]{0,8}(?:结论|方案|答案|下一步|总之|综上)[^：:]{0,6}[：:] ?")
+var concludesZH = regexp.MustCompile("^[^：:]{0,8}(?:结论|方案|答案|判断|看法|意见|想法|小结|总结|综合|下一步|总之|综上)[^：:]{0,6}[：:] ?")
 
 // imperativeZH finds a Chinese clause that tells the user what to do. What is told
 // of lives that were has words of the past in it.
@@ -274,6 +309,9 @@ func imperativeZH(clause string) (string, bool) {
 	}
 	priced := pricesZH.MatchString(rest)
 	rest = leadsZH.ReplaceAllString(rest, "")
+	if found := nowOffZH.FindString(rest); found != "" {
+		return found, true
+	}
 	if priced || pricesZH.MatchString(rest) {
 		return "…价", true
 	}
@@ -288,10 +326,10 @@ func imperativeZH(clause string) (string, bool) {
 	}
 	for _, verb := range [...]string{"降价", "涨价", "提价", "降到", "涨到", "选", "用", "换", "讲", "缩短", "延长", "减少",
 		"增加", "停用", "停播", "下架", "上架", "主推", "主打", "保持", "避免", "不要", "别", "改用", "改成", "调到", "上",
-		"推", "发", "加", "砍", "取消", "去掉", "安排", "补货", "提前", "推迟", "加播", "放弃", "坚持", "执行", "照"} {
+		"推", "发", "加", "砍", "保价", "补", "撤", "回到", "取消", "去掉", "安排", "补货", "提前", "推迟", "加播", "放弃", "坚持", "执行", "照"} {
 		if strings.HasPrefix(rest, verb) && utf8.RuneCountInString(rest) > utf8.RuneCountInString(verb)+1 && !startsAny(rest, "用户",
 			"上周", "上月", "上一", "上述", "上次", "推荐", "推流", "发货", "发现", "加购", "选品", "讲解", "上播", "下播",
-			"换货", "用时", "用券", "发生", "上面", "以上", "别人", "上新") {
+			"补货周期", "补货时间", "换货", "用时", "用券", "发生", "上面", "以上", "别人", "上新") {
 			return verb + "…", true
 		}
 	}

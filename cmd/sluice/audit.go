@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -192,7 +191,7 @@ func (a *auditor) listCommand() *cobra.Command {
 }
 
 func (a *auditor) list(ctx context.Context, q *audit.Sequencer, s *selection) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout, 0)
 	say := speakIn(a.locale)
 	row := func(r host.Record) error {
 		if a.json {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,7 +55,7 @@ func (p *program) tellRates(ctx context.Context, h *hall, ref host.SessionRef, l
 		p.print(rates)
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(p.stdout, 0)
 	fmt.Fprintln(w, speakIn(locale).pick("TOOL\tCALLS\tSTEPPED IN\tRATE\tOBJECTIONS\tUNDOS\tCORRECTIONS", "工具\t调用\t被干预\t干预率\t反对\t撤销\t纠正"))
 	for _, r := range rates {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f %%\t%d\t%d\t%d\n", r.Tool, r.Calls, r.Intervened, 100*r.Rate, r.Objections, r.Undos, r.Corrections)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -250,7 +249,7 @@ func (p *program) demoAudit(ctx context.Context, h *hall) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(p.stdout, 0)
 	fmt.Fprintln(w, "  SEQ\tKIND\tTOOL\tRELEASE\tKEY\tDETAIL")
 	for _, r := range records {
 		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%.8s\t%s\n", r.Seq, r.Kind, r.Tool, r.Release, r.Key, short(string(r.Detail)))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +45,7 @@ func (p *program) tellModule(info *rewrite.Info, module *sandbox.Module) error {
 		p.print(map[string]any{"module": info, "prepared": prepared, "digest": module.Digest()})
 		return nil
 	}
-	t := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	t := newTable(p.stdout, 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,7 +117,7 @@ func (p *program) listJobs(ctx context.Context, h *hall) error {
 		p.print(map[string]audit.Lag{"audit": lag})
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(p.stdout, 0)
 	fmt.Fprintln(w, "JOB\tLAST RUN\tNEXT RUN\tAT IT\tFAILURE")
 	for _, j := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.Name, whenever(j.EndedAt), whenever(j.NextAt), j.Holder, j.Failure)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,7 +75,7 @@ type choice struct {
 func (s *choice) register(c *cobra.Command, limit int) {
 	f := c.Flags()
 	f.StringSliceVar(&s.layers, "layer", nil, "only of these layers: declared, fact, behaviour")
-	f.StringSliceVar(&s.kinds, "kind", nil, "only of these kinds, such as preference, constraint, fact, habit")
+	f.StringSliceVar(&s.kinds, "kind", nil, "only of these kinds: preference, constraint, feedback, fact, habit, profile")
 	f.StringSliceVar(&s.statuses, "status", nil, "of these statuses: active, superseded, falsified, archived, or all (default: active)")
 	f.StringVar(&s.entity, "entity", "", "only about this, such as a product's number")
 	f.StringVar(&s.asOf, "as-of", "", "what held at this time, as far as it was known then: 2026-05-01 or 2026-05-01T20:00:00Z")
@@ -94,10 +93,19 @@ func (s *choice) page() (page keeper.Page, err error) {
 		page.Layers = append(page.Layers, layer)
 	}
 	for _, kind := range s.kinds {
+		if !slices.Contains(everyKind(), memory.Kind(kind)) {
+			return page, noChoice("kind", kind, everyKind())
+		}
 		page.Kinds = append(page.Kinds, memory.Kind(kind))
 	}
 	for _, status := range s.statuses {
+		if status != "all" && !slices.Contains(everyStatus(), memory.Status(status)) {
+			return page, noChoice("status", status, append(everyStatus(), "all"))
+		}
 		page.Statuses = append(page.Statuses, memory.Status(status))
+	}
+	if s.limit < 0 {
+		return page, fmt.Errorf("%w: --limit takes how many at most, or 0 for all (got %d)", errUsage, s.limit)
 	}
 	switch {
 	case slices.Contains(s.statuses, "all"), s.asOf != "" && s.statuses == nil: // what held then may not hold now
@@ -124,7 +132,17 @@ func layerOf(name string) (memory.Layer, error) {
 	case "behaviour", "behavior", "l3", "3":
 		return memory.Behaviour, nil
 	}
-	return 0, fmt.Errorf("%w: --layer takes declared, fact or behaviour", errUsage)
+	return 0, noChoice("layer", name, []string{"declared", "fact", "behaviour"})
+}
+
+// noChoice refuses a value that a flag does not take, and lists those that it does.
+func noChoice[T ~string](flag, got string, choices []T) error {
+	list := make([]string, len(choices))
+	for i, choice := range choices {
+		list[i] = string(choice)
+	}
+	last := len(list) - 1
+	return fmt.Errorf("%w: --%s takes %s or %s (got %.40q)", errUsage, flag, strings.Join(list[:last], ", "), list[last], got)
 }
 
 // timeIn reads a time; a day is its end, as people mean it.
@@ -193,8 +211,8 @@ func (m *rememberer) each(ctx context.Context, k *minding, page keeper.Page, lim
 }
 
 // table begins a table for people; with --json it stays empty.
-func (m *rememberer) table(en, zh string) *tabwriter.Writer {
-	w := tabwriter.NewWriter(m.stdout, 0, 0, 2, ' ', 0)
+func (m *rememberer) table(en, zh string) table {
+	w := newTable(m.stdout, 0)
 	switch {
 	case m.json:
 	case speakIn(m.locale).zh:
@@ -206,7 +224,7 @@ func (m *rememberer) table(en, zh string) *tabwriter.Writer {
 }
 
 // row writes a memory as one line; before, which may be empty, are columns of its own.
-func (m *rememberer) row(w *tabwriter.Writer, n memory.Node, before string) error {
+func (m *rememberer) row(w table, n memory.Node, before string) error {
 	say := speakIn(m.locale)
 	status := say.memoryStatus(n.Status)
 	if n.Pinned {
@@ -353,6 +371,11 @@ func (m *rememberer) restoreCommand() *cobra.Command {
 		Example: "  sluice memory restore 0197… --user mia",
 		RunE: func(c *cobra.Command, args []string) error {
 			return m.onTruth(c.Context(), func(k *minding) error {
+				for _, id := range idsIn(args) { // none is restored if one is not there
+					if _, err := k.Get(c.Context(), m.owner, id); err != nil {
+						return err
+					}
+				}
 				back, err := k.Restore(c.Context(), m.owner, idsIn(args))
 				if err != nil {
 					return err
@@ -378,4 +401,8 @@ func idsIn(args []string) []memory.ID {
 
 func everyStatus() []memory.Status {
 	return []memory.Status{memory.Active, memory.Superseded, memory.Falsified, memory.Archived}
+}
+
+func everyKind() []memory.Kind {
+	return []memory.Kind{memory.Preference, memory.Constraint, memory.Feedback, memory.FactOf, memory.Habit, memory.Profile}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,7 +119,7 @@ func (m *rememberer) tellJudged(judged figures.Judged, kept bool) error {
 	return err
 }
 
-func (m *rememberer) wayRow(w *tabwriter.Writer, way figures.Way, half figures.Half, sessions bool) {
+func (m *rememberer) wayRow(w table, way figures.Way, half figures.Half, sessions bool) {
 	say := speakIn(m.locale)
 	name := say.pick("%s, words alone", "%s，仅词语", say.ranking(way.Ranking))
 	if way.Meaning > 0 {

@@ -70,7 +70,7 @@ func (s speaker) life(l keeper.Life, at *origin) string {
 	for _, e := range l.Events {
 		cause := plain(e.Cause)
 		if e.What != keeper.Falsified { // whose cause is somebody's words
-			cause = fmt.Sprintf("%.36s", cause) // an id, or a digest
+			cause = fmt.Sprintf("%.36s", s.cause(cause)) // an id, or a digest
 		}
 		fmt.Fprintf(&b, "  %s  %s  %s\n", when(e.At), s.lifeEvent(e.What), cause)
 	}
@@ -114,7 +114,7 @@ func (s speaker) about(b *strings.Builder, n memory.Node) {
 	pair("domain", "领域", n.Domain)
 	pair("scene", "场景", n.Scene)
 	if n.Claim != nil {
-		pair("claim", "要点", n.Claim.Topic+": "+n.Claim.Text(s.locale()))
+		pair("claim", "要点", s.topic(n.Claim.Topic)+": "+n.Claim.Text(s.locale()))
 	}
 	pair("from session", "来自会话", string(n.Source.Session))
 	pair("from live", "来自直播", string(n.Source.Live))
@@ -148,14 +148,35 @@ func (s speaker) span(v memory.Span) string {
 // worth tells what the job that forgets would do, and why.
 func (s speaker) worth(b *strings.Builder, f memory.Fate) {
 	b.WriteString(s.pick("\nworth %.3f: %s\n", "\n价值 %.3f：%s\n", f.Worth.Score, f.Why))
+	w := newTable(b, 0)
 	for _, factor := range f.Worth.Factors {
-		fmt.Fprintf(b, "  %-12s %.3f  %s\n", factor.Name, factor.Value, factor.Why)
+		fmt.Fprintf(w, "  %s\t%.3f\t%s\n", s.factor(factor.Name), factor.Value, factor.Why)
 	}
+	_ = w.Flush() // a strings.Builder takes all
+}
+
+func (s speaker) factor(name string) string {
+	return s.word(name, map[string]string{memory.FactorScene: "场景", memory.FactorFreshness: "时效", memory.FactorTime: "使用", memory.FactorCredibility: "可信"})
+}
+
+// cause tells what made an event: a reason of the job that archives, an id, or a digest.
+func (s speaker) cause(cause string) string {
+	return s.word(cause, map[string]string{memory.FateExpired: "已过有效期", memory.FateAge: "存放过久", memory.FateRatio: "很少被采纳", memory.FateScore: "价值过低"})
+}
+
+// topic names what a claim is about: in Chinese by the first word that it is called by.
+func (s speaker) topic(topic string) string {
+	for _, subject := range memory.Subjects() {
+		if s.zh && subject.Topic == topic {
+			return subject.Names[0]
+		}
+	}
+	return plain(topic)
 }
 
 // gap tells one contradiction, and how it was closed.
 func (s speaker) gap(g memory.Gap) string {
-	text := s.pick("%s: said %s, seen %s", "%s：说的是 %s，实际是 %s", plain(g.Topic), plain(g.Said.Text(s.locale())), plain(g.Seen.Text(s.locale())))
+	text := s.pick("%s: said %s, seen %s", "%s：说的是 %s，实际是 %s", s.topic(g.Topic), plain(g.Said.Text(s.locale())), plain(g.Seen.Text(s.locale())))
 	if g.Closed != "" {
 		text += s.pick(" (closed: %s)", "（已结束：%s）", s.resolution(memory.Resolution(g.Closed)))
 	}

@@ -78,12 +78,15 @@ makes every score again from the decisions, and puts it in the place of the one 
 		Example: "  sluice memory trust --user mia\n  sluice memory trust --user mia --traces\n  sluice memory trust --user mia --replay",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return m.onTruth(c.Context(), func(k *minding) error {
+				var shown map[string]any // with --json, beside the scores
 				if replay {
-					if err := m.replayTrust(c.Context(), k); err != nil {
+					replayed, changed, err := m.replayTrust(c.Context(), k)
+					if err != nil {
 						return err
 					}
+					shown = map[string]any{"differ": append([]string{}, replayed.Differ...), "changed": changed}
 				}
-				return m.trust(c.Context(), k, traces)
+				return m.trust(c.Context(), k, traces, shown)
 			})
 		},
 	}
@@ -92,39 +95,43 @@ makes every score again from the decisions, and puts it in the place of the one 
 	return c
 }
 
-func (m *rememberer) replayTrust(ctx context.Context, k *minding) error {
+// replayTrust makes the scores again, and tells whether that changed any.
+func (m *rememberer) replayTrust(ctx context.Context, k *minding) (replayed memory.Replayed, changed bool, err error) {
 	before, err := k.Trusts(ctx, m.owner)
 	if err != nil {
-		return err
+		return replayed, false, err
 	}
-	replayed, err := k.ReplayTrust(ctx, m.owner)
-	if err != nil {
-		return err
+	if replayed, err = k.ReplayTrust(ctx, m.owner); err != nil {
+		return replayed, false, err
 	}
 	after, err := k.Trusts(ctx, m.owner)
+	changed = !maps.Equal(before, after)
 	if err != nil || m.json {
-		return err
+		return replayed, changed, err
 	}
 	say := speakIn(m.locale)
 	for _, id := range replayed.Differ {
 		fmt.Fprintln(m.stderr, say.pick("the decision %s was recorded with another change of trust than it makes", "决策 %s 记录的信任变化与重算不符", id))
 	}
-	if maps.Equal(before, after) && len(replayed.Differ) == 0 {
-		fmt.Fprintln(m.stderr, say.pick("the same: every score follows from the decisions", "一致：每个分值都能由决策重算得出"))
-	} else {
+	switch {
+	case changed:
 		fmt.Fprintln(m.stderr, say.pick("scores were changed to what the decisions make", "分值已按决策重算"))
+	case len(replayed.Differ) == 0:
+		fmt.Fprintln(m.stderr, say.pick("the same: every score follows from the decisions", "一致：每个分值都能由决策重算得出"))
 	}
-	return nil
+	return replayed, changed, nil
 }
 
-func (m *rememberer) trust(ctx context.Context, k *minding, traces bool) error {
+func (m *rememberer) trust(ctx context.Context, k *minding, traces bool, replay map[string]any) error {
 	scores, err := k.Trusts(ctx, m.owner)
 	if err != nil {
 		return err
 	}
 	say := speakIn(m.locale)
 	if m.json {
-		m.print(map[string]any{"trust": scores})
+		shown := map[string]any{"trust": scores}
+		maps.Copy(shown, replay)
+		m.print(shown)
 	} else {
 		w := m.table("DOMAIN\tTRUST\tFORM", "领域\t信任\t形式")
 		for _, domain := range slices.Sorted(maps.Keys(scores)) {
@@ -169,6 +176,9 @@ func (m *rememberer) actCommand() *cobra.Command {
 		Use: "act DECISION accept|reject|modify", Short: "Put on record what the user did with an answer", Args: cobra.ExactArgs(2),
 		Example: "  sluice memory act 0197… accept --user mia\n  sluice memory act 0197… modify --instead '95 in place of 89' --user mia",
 		RunE: func(c *cobra.Command, args []string) error {
+			if actions := []string{string(memory.Accept), string(memory.Reject), string(memory.Modify)}; !slices.Contains(actions, args[1]) {
+				return fmt.Errorf("%w: an answer takes accept, reject or modify (got %.40q)", errUsage, args[1])
+			}
 			return m.onTruth(c.Context(), func(k *minding) error {
 				t, err := k.Act(c.Context(), m.owner, args[0], memory.Decision(args[1]), instead)
 				return m.tellTrace(t, err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,18 +95,44 @@ func (p *program) tell(err error) {
 		return
 	}
 	hint := ""
-	text := err.Error()
 	if errors.As(err, &failed) {
 		hint = failed.Problem.Hint
-		text = failed.Problem.Message
-		if failed.Cause != nil {
-			text += ": " + failed.Cause.Error()
-		}
 	}
-	fmt.Fprintf(p.stderr, "sluice: %s\n", text)
+	fmt.Fprintf(p.stderr, "sluice: %s\n", told(err))
 	if hint != "" {
 		fmt.Fprintf(p.stderr, "hint: %s\n", hint)
 	}
+}
+
+// told gives what an error and its causes say, each thing once. A problem passes through
+// several packages, each of which may say it again with its own operation before it: the
+// operations and the codes are for the log.
+func told(err error) string {
+	var text, more string
+	var inner *host.Error
+	var problem *abi.Problem
+	switch e := err.(type) {
+	case nil:
+		return ""
+	case *host.Error:
+		text, more = e.Problem.Message, told(e.Cause)
+	case *abi.Problem:
+		return e.Message
+	default:
+		text = err.Error()
+		if errors.As(err, &inner) {
+			text = strings.Replace(text, inner.Error(), told(inner), 1)
+		} else if errors.As(err, &problem) {
+			text = strings.Replace(text, problem.Error(), problem.Message, 1)
+		}
+	}
+	switch {
+	case strings.Contains(text, more):
+		return text
+	case strings.HasPrefix(more, text):
+		return more
+	}
+	return text + ": " + more
 }
 
 // print writes a value as one line of JSON.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -85,7 +84,7 @@ func (p *program) listCommand() *cobra.Command {
 				p.print(versions)
 				return nil
 			}
-			w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+			w := newTable(p.stdout, 0)
 			fmt.Fprintln(w, "SKILL\tVERSION\tCOMMIT")
 			for _, v := range versions {
 				fmt.Fprintf(w, "%s\t%s\t%.12s\n", v.Skill, v.Version, v.Commit)
@@ -147,7 +146,7 @@ func (p *program) tellRelease(r *registry.Release) error {
 		return nil
 	}
 	fmt.Fprintln(p.stdout, "\ntools:")
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(p.stdout, 0)
 	for _, t := range m.Tools {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", t.Name, t.Effect, t.Risk, t.Summary)
 	}

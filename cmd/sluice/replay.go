@@ -211,7 +211,7 @@ func (p *program) tellReplay(results []eval.Result, elapsed time.Duration) error
 				fmt.Fprintf(p.stdout, "%s: %s\n", r.Name, fault)
 			}
 		}
-		w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+		w := newTable(p.stdout, tabwriter.AlignRight)
 		fmt.Fprintln(w, "\tcases\tresults equal\tfinal states equal\tproblems as recorded\tin the sandbox\t")
 		for _, s := range []sums{runs, gold} {
 			fmt.Fprintf(w, "%s\t%d\t%d/%d\t%d/%d\t%d\t%.1f s\t\n", s.name, s.cases, s.same, s.calls, s.final, s.cases, s.problems, s.sandbox.Seconds())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +73,7 @@ func (p *program) listSessions(ctx context.Context, h *hall, ref host.SessionRef
 		p.print(all)
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(p.stdout, 0)
 	fmt.Fprintln(w, "SESSION\tUPDATED\tINPUTS\tMESSAGES\tLIVE\tOPEN")
 	for _, o := range all {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", o.ID, when(o.Updated), o.Inputs, o.Messages, o.Live, o.Active)
@@ -234,7 +233,7 @@ func (p *program) sessionCheckpointsCommand() *cobra.Command {
 				p.print(list)
 				return nil
 			}
-			w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+			w := newTable(p.stdout, 0)
 			fmt.Fprintln(w, "CHECKPOINT\tTIME\tFILES\tBYTES\tSTATE\tLABEL")
 			for _, c := range list {
 				state := "ended"

@@ -123,20 +123,20 @@ func checkTrace(o Owner, t memory.Trace) error {
 	}
 	switch {
 	case t.Domain == "" || len(t.Domain) > host.MaxIDBytes || !utf8.ValidString(t.Domain):
-		return badValue("the domain of a trace has %d bytes; give 1 to %d of UTF-8", len(t.Domain), host.MaxIDBytes)
+		return badValue("the domain of a decision has %d bytes; give 1 to %d of UTF-8", len(t.Domain), host.MaxIDBytes)
 	case len(t.Point) > memory.MaxTextBytes || len(t.Question) > memory.MaxTextBytes || len(t.Output) > memory.MaxTextBytes:
-		return badValue("a part of a trace is longer than %d bytes", memory.MaxTextBytes)
+		return badValue("a part of a decision is longer than %d bytes", memory.MaxTextBytes)
 	case len(t.Sources) > MaxTraceSources:
-		return badValue("a trace points to %d memories; at most %d are kept", len(t.Sources), MaxTraceSources)
+		return badValue("a decision points to %d memories; at most %d are kept", len(t.Sources), MaxTraceSources)
 	}
 	for _, id := range []string{string(t.Session), string(t.Input)} {
 		if len(id) > host.MaxIDBytes || !utf8.ValidString(id) {
-			return badValue("the session or the input of a trace has %d bytes; give at most %d of UTF-8", len(id), host.MaxIDBytes)
+			return badValue("the session or the input of a decision has %d bytes; give at most %d of UTF-8", len(id), host.MaxIDBytes)
 		}
 	}
 	for _, id := range t.Sources {
 		if id == "" || len(id) > host.MaxIDBytes {
-			return badValue("a trace points to a memory whose id has %d bytes", len(id))
+			return badValue("a decision points to a memory whose id has %d bytes", len(id))
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func (k *Keeper) Act(ctx context.Context, o Owner, trace string, action memory.D
 	return k.changeTrace(ctx, op, o, trace, func(ctx context.Context, t *tx, found *memory.Trace) (bool, error) {
 		if found.Action != "" {
 			if found.Action != action || found.Alternative != alternative {
-				return false, badValue("trace %s was acted on already: %s", found.ID, found.Action)
+				return false, badValue("decision %s was acted on already: %s", found.ID, found.Action)
 			}
 			return false, nil
 		}
@@ -192,7 +192,7 @@ func (k *Keeper) Attribute(ctx context.Context, o Owner, trace string, lift *flo
 		found.Lift, found.AgentRight = lift, agentRight
 		next, score, ok := memory.Attribute(score, *found, at)
 		if !ok {
-			return false, badValue("trace %s cannot be attributed: an adopted output needs its lift, another one who was right", found.ID)
+			return false, badValue("decision %s cannot be attributed: an adopted output needs its lift, another one who was right", found.ID)
 		}
 		*found = next
 		return true, t.setTrust(ctx, o, found.Domain, score, at)
@@ -208,7 +208,7 @@ func (t *tx) setTrust(ctx context.Context, o Owner, domain string, score float64
 }
 
 func noTrace(id string) error {
-	return abi.NewProblem(abi.NotFound, "there is no trace %.80q of this user", id)
+	return abi.NewProblem(abi.NotFound, "there is no decision %.80q of this user", id).WithHint("list the user's decisions to see their ids: sluice memory trust --traces")
 }
 
 func (k *Keeper) changeTrace(ctx context.Context, op string, o Owner, id string, alter func(ctx context.Context, t *tx, found *memory.Trace) (changed bool, err error)) (trace memory.Trace, err error) {
@@ -328,7 +328,7 @@ func (k *Keeper) replayTrust(ctx context.Context, o Owner, limit int) (r memory.
 			return err
 		}
 		if !maps.Equal(now, before) {
-			return abi.NewProblem(abi.StoreConflict, "the user's trust moved while the traces were read").WithHint("try again")
+			return abi.NewProblem(abi.StoreConflict, "the user's trust moved while the decisions were read").WithHint("try again")
 		}
 		if _, err = exec(ctx, t.on, removeTrusts, ownerArgs(o)...); err != nil {
 			return err
@@ -351,7 +351,7 @@ func (k *Keeper) outcomes(ctx context.Context, o Owner, limit int) (all []memory
 			return nil, err
 		}
 		if all = append(all, page...); len(all) > limit {
-			return nil, badValue("the user has more than %d attributed traces, too many for a replay; the scores are as they were", limit)
+			return nil, badValue("the user has more than %d attributed decisions, too many for a replay; the scores are as they were", limit)
 		}
 		if more = len(page) == tracesPage; more {
 			after = page[len(page)-1].ID
