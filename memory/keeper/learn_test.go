@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -246,21 +247,51 @@ func TestMemoriesOfAnExportBecomeTheDocuments(t *testing.T) {
 
 var errFault = errors.New("the power is out")
 
-// breaking gives a database whose n-th transaction from now on fails, and all after it:
-// before it runs, or after it was committed and nobody learnt so.
-func breaking(db host.Database, n int, after bool) host.Database {
+// A fuse breaks a database that it was put over, for all who have it: from the n-th
+// transaction after it was lit they fail, the first of them before it runs, or after it
+// was committed and nobody learnt so.
+type fuse struct {
+	mu    sync.Mutex
+	left  int // 0 for a fuse that is out
+	after bool
+}
+
+func (f *fuse) light(n int, after bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.after = n, after
+}
+
+func (f *fuse) putOut() { f.light(0, false) }
+
+// burn tells whether a transaction fails, and whether it runs all the same.
+func (f *fuse) burn() (fails, runs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch f.left {
+	case 0:
+		return false, true
+	case 1:
+		runs, f.after = f.after, false
+		return true, runs
+	}
+	f.left--
+	return false, true
+}
+
+func (f *fuse) over(db host.Database) host.Database {
 	write := db.Write
 	db.Write = func(ctx context.Context, run func(ctx context.Context, on host.Statements) error) error {
-		n--
-		if n == 0 && after {
+		fails, runs := f.burn()
+		if runs {
 			if err := write(ctx, run); err != nil {
 				return err
 			}
 		}
-		if n <= 0 {
+		if fails {
 			return errFault
 		}
-		return write(ctx, run)
+		return nil
 	}
 	return db
 }
@@ -286,13 +317,14 @@ func TestAnImportThatIsBrokenOffLeavesNoHole(t *testing.T) {
 	for broken := 1; broken <= 8; broken++ {
 		after := random.IntN(2) == 0
 		t.Run(fmt.Sprintf("transaction %d, committed %t", broken, after), func(t *testing.T) {
-			r := sqliteRig(t)
+			r, power := sqliteRig(t), &fuse{}
+			r.db = power.over(r.db)
 			k := r.open()
 			k.testOnlyLearn(t, ann, rules(), first)
 			was := k.testOnlyActive(t, ann)
-			k.db = breaking(r.db, broken, after)
+			power.light(broken, after)
 			_, err := k.Learn(t.Context(), ann, rules(), strings.NewReader(second), nil)
-			k.db = r.db
+			power.putOut()
 			if err == nil {
 				t.Fatalf("it has fewer than %d transactions", broken)
 			}
@@ -321,18 +353,19 @@ func TestAnImportThatIsBrokenOffLeavesNoHole(t *testing.T) {
 }
 
 func TestAnImportOfAnotherTextAfterOneThatWasBrokenOffLeavesNothingOfIt(t *testing.T) {
-	r := sqliteRig(t)
+	r, power := sqliteRig(t), &fuse{}
+	r.db = power.over(r.db)
 	k := r.open()
 	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
-	k.db = breaking(r.db, 3, true) // completed in all but name
+	power.light(3, true) // completed in all but name
 	if _, err := k.Learn(t.Context(), ann, rules(), strings.NewReader(paragraphs(1, 7, 8)), nil); err == nil {
 		t.Fatal("it was not broken off")
 	}
-	k.db = breaking(r.db, 2, true)
+	power.light(2, true)
 	if _, err := k.Learn(t.Context(), ann, rules(), strings.NewReader(paragraphs(1, 9)), nil); err == nil {
 		t.Fatal("it was not broken off")
 	}
-	k.db = r.db
+	power.putOut()
 	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
 	checkPieces(t, k, rules())
 	if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != paragraphs(1, 2, 3) {
