@@ -57,10 +57,10 @@ test: deps-guests deps-mariadb
 	$(MAKE) --no-print-directory -j2 test-unraced test-plaincopy
 
 # The last two of them, of which one alone would leave a processor idle.
-test-unraced:
+test-unraced: deps-guests deps-mariadb
 	$(TEST) -run "$(SLOW)|$$(.ci/unraced)" -skip 'KilledProcess|KilledReplicasDo|ServerThatIsKilled' $$(.ci/unraced -l)
 
-test-plaincopy:
+test-plaincopy: deps-guests
 	$(GO) test -timeout 14m -count=1 -short -tags plaincopy -run '$(PLAIN)' ./host/sandbox
 
 # What is thinner with the race detector; and not what only has a name like it.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -269,14 +268,14 @@ func (c *carriers) spoke(session host.SessionID, inputs int) bool {
 // Bounds of what is taken for a memory's words.
 const (
 	leastCarried = 6  // bytes, two Chinese characters: what is shorter stands for itself nowhere
-	leastPart    = 16 // runes: what is shorter stands in sentences that have nothing to do with it
+	leastPart    = 16 // bytes, six Chinese characters: what is shorter stands in sentences that have nothing to do with it
 )
 
 // A wording is a set of texts that are looked for. A short one is found where it is all
 // that a value says, a longer one also as a part.
 type wording struct {
 	whole map[string]bool
-	parts map[string][]string // by their first leastPart runes
+	parts map[string][]string // by their first leastPart bytes
 }
 
 func newWording() wording { return wording{map[string]bool{}, map[string][]string{}} }
@@ -287,7 +286,8 @@ func (w wording) add(text string) {
 		return
 	}
 	w.whole[text] = true
-	if head, ok := firstRunes(text, leastPart); ok {
+	if len(text) >= leastPart {
+		head := text[:leastPart]
 		w.parts[head] = append(w.parts[head], text)
 	}
 }
@@ -295,19 +295,6 @@ func (w wording) add(text string) {
 // isBareWord tells words that records and tools use themselves, such as a status.
 func isBareWord(text string) bool {
 	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyz_-.") == ""
-}
-
-// firstRunes gives the first n runes of a text, if it has that many.
-func firstRunes(text string, n int) (head string, ok bool) {
-	end := 0
-	for range n {
-		if end == len(text) {
-			return "", false
-		}
-		_, size := utf8.DecodeRuneInString(text[end:])
-		end += size
-	}
-	return text[:end], true
 }
 
 // in reports whether data say one of the texts: in a value of JSON, or as they stand.
@@ -345,15 +332,10 @@ func (w wording) said(text string) bool {
 	if len(w.parts) == 0 {
 		return false
 	}
-	for rest := text; ; {
-		head, ok := firstRunes(rest, leastPart)
-		if !ok {
-			return false
-		}
-		if slices.ContainsFunc(w.parts[head], func(part string) bool { return strings.HasPrefix(rest, part) }) {
+	for rest := text; len(rest) >= leastPart; rest = rest[1:] {
+		if slices.ContainsFunc(w.parts[rest[:leastPart]], func(part string) bool { return strings.HasPrefix(rest, part) }) {
 			return true
 		}
-		_, size := utf8.DecodeRuneInString(rest)
-		rest = rest[size:]
 	}
+	return false
 }

@@ -43,10 +43,11 @@ The payload of these audit records of the user goes, too, with the blobs that th
   - of every call and message that said one of the memories, first or later;
   - of the calls that a habit was made of, and of the earlier ones of the same tool about the same, which would make it
     again;
-  - of every record in which a value is a memory's text, or has it as a part where it has 16 characters or more.
+  - of every record in which a value is a memory's text, or has it as a part where it has 16 bytes or more
+    (six Chinese characters).
 
 What stays: a receipt without any text, and the proof that there were records; records that say the same in other
-words, or have a text of less than 16 characters inside a longer one, or one that is a bare word such as "done"; what
+words, or have a shorter text inside a longer one, or one that is a bare word such as "done"; what
 tools keep themselves; and the conversations. Those are the sessions': --sessions removes the sessions that the
 memories were said in, or whose conversation or records have their text, too.
 
