@@ -68,7 +68,7 @@ It shows what goes and asks first. Where it breaks off, the same command goes on
 	c.Flags().StringVar(&f.wish.Entity, "entity", "", "all that is about this")
 	c.Flags().StringVar(&f.wish.Document, "document", "", "all that was learned of this document, also of what it was before")
 	c.Flags().BoolVar(&f.wish.All, "all", false, "everything of the user's, with all decisions and trust")
-	c.Flags().BoolVar(&f.sessions, "sessions", false, "also remove the sessions that the memories came from, with their records")
+	c.Flags().BoolVar(&f.sessions, "sessions", false, "also remove the sessions that the memories came from, and those whose conversation or records have their words, with their records")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do it without asking")
 	erasureFlags(c, &f.by, &f.why)
 	return c
@@ -156,7 +156,7 @@ func (f *forgetting) alsoSessions(say speaker) string {
 	if !f.sessions {
 		return ""
 	}
-	return say.pick(", and the sessions that they came from", "以及它们所在的会话")
+	return say.pick(", and the sessions that they came from, and those whose conversation or records have their words", "以及它们所在的会话、对话或记录中含有其内容的会话")
 }
 
 // forget takes the payloads first, for as long as the memories tell which they are, and
@@ -177,6 +177,9 @@ func (f *forgetting) forget(ctx context.Context, h *hall, k *minding, gone []mem
 	forgotten, failed := k.Forget(ctx, f.owner, f.wish)
 	for _, s := range forgotten.Sources { // also of what was made of them meanwhile
 		c.add(s)
+	}
+	if f.sessions { // also where those are from: now nothing else tells of them
+		failed = errors.Join(failed, k.Owe(ctx, f.owner, c.list()))
 	}
 	for _, key := range forgotten.Keys {
 		c.keys[key] = true
@@ -334,7 +337,7 @@ func (f *forgetting) purge(ctx context.Context, h *hall, k *minding, sessions []
 			return erased, err
 		}
 	}
-	return erased, k.Settle(ctx, f.owner)
+	return erased, k.Settle(ctx, f.owner, sessions)
 }
 
 // erase takes the payload of the user's records that carry what is to be forgotten.

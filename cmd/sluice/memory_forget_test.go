@@ -301,6 +301,30 @@ func TestForgettingTellsOfEverySessionThatHasTheWords(t *testing.T) {
 	}
 }
 
+// Whoever says yes to --sessions is told of all sessions that go.
+func TestTheYesToSessionsCoversAllThatGo(t *testing.T) {
+	h := aHouse(t)
+	ids := h.keeps(declared("mia takes Zinfandel at five", memory.Source{Session: "s1", Input: "1"}))
+	for locale, want := range map[string]string{
+		"en": "and the sessions that they came from, and those whose conversation or records have their words. This",
+		"zh": "以及它们所在的会话、对话或记录中含有其内容的会话，无法恢复",
+	} {
+		var said strings.Builder
+		p := &program{env: h.env, stdin: strings.NewReader("no\n"), stdout: &said, stderr: &said}
+		if code := p.run(t.Context(), append([]string{"memory", "forget", "--user", "mia", "--locale", locale, "--sessions"}, ids...)); code == exitOK || !strings.Contains(said.String(), want) {
+			t.Errorf("exit code %d: %s", code, said.String())
+		}
+	}
+	if left := h.ids(); !slices.Equal(left, ids) {
+		t.Errorf("without a yes memories %v are left", left)
+	}
+	var help strings.Builder
+	p := &program{env: h.env, stdin: strings.NewReader(""), stdout: &help, stderr: &help}
+	if p.run(t.Context(), []string{"memory", "forget", "--help"}); !strings.Contains(help.String(), "and those whose conversation or records have their words") {
+		t.Errorf("the help says %s", help.String())
+	}
+}
+
 func (h house) ids() (ids []string) {
 	for _, n := range h.memories() {
 		ids = append(ids, string(n.ID))
@@ -351,6 +375,63 @@ func TestARequestToForgetThatBreaksOffIsFinishedByTheSame(t *testing.T) {
 		h.forget(append(ids, "--sessions")...)
 		h.wantNothingOf("Zinfandel", fmt.Sprintf("after %d transactions", n))
 	}
+}
+
+// A meddler answers yes, after something has happened meanwhile.
+type meddler struct {
+	meanwhile func()
+	answer    io.Reader
+}
+
+func (m *meddler) Read(p []byte) (int, error) {
+	if m.meanwhile != nil {
+		m.meanwhile()
+		m.meanwhile = nil
+	}
+	return m.answer.Read(p)
+}
+
+// A session that says more of the same while the user is asked goes, too, though that
+// breaks off when the memories are gone.
+func TestASessionThatSpokeMeanwhileIsRemovedByTheSameCommand(t *testing.T) {
+	h := aTalkingHouse(t)
+	h.says("s1", "hello")
+	h.says("s2", "hello")
+	about := func(text string, session host.SessionID) memory.Node {
+		n := declared(text, memory.Source{Session: session, Input: "7"})
+		n.Entity = "1001"
+		return n
+	}
+	h.keeps(about("1001 goes well with fish", "s1"))
+	h.alters("CREATE TRIGGER held BEFORE UPDATE ON agent_lease WHEN NEW.session_id = 's2' BEGIN SELECT RAISE(ABORT, 'held'); END")
+	var said strings.Builder
+	yes := &meddler{func() { h.keeps(about("1001 needs a cool cellar", "s2")) }, strings.NewReader("yes\n")}
+	p := &program{env: h.env, stdin: yes, stdout: &said, stderr: &said}
+	if code := p.run(t.Context(), []string{"memory", "forget", "--user", "mia", "--sessions", "--entity", "1001"}); code == exitOK || len(h.ids()) != 0 {
+		t.Fatalf("exit code %d, memories %v: %s", code, h.ids(), said.String())
+	}
+	h.alters("DROP TRIGGER held")
+	h.waited()
+	h.forget("--sessions", "--entity", "1001")
+	h.on(func(s *state.Store, k *keeper.Keeper) {
+		for _, id := range []host.SessionID{"s1", "s2"} {
+			if _, err := agent.Show(t.Context(), s, in(id)); err == nil || host.ProblemOf(err).Code != abi.NotFound {
+				t.Errorf("session %s is there: %v", id, err)
+			}
+		}
+		if left, err := k.Owed(t.Context(), mia()); err != nil || len(left) != 0 {
+			t.Errorf("sessions %v are owed, %v", left, err)
+		}
+	})
+}
+
+// alters changes the store behind the program's back.
+func (h house) alters(statement string) {
+	h.Helper()
+	db, err := sql.Open("sqlite", storeIn(h.home))
+	h.must(err)
+	_, err = db.ExecContext(h.Context(), statement)
+	h.must(errors.Join(err, db.Close()))
 }
 
 // crashStep is how many transactions are let through more at most, from one break to the
@@ -429,10 +510,7 @@ func (h house) forgetUntil(f *fuse, transactions int64, ids []string) bool {
 // waited has the leases of who was broken off be over, as they are some minutes later.
 func (h house) waited() {
 	h.Helper()
-	db, err := sql.Open("sqlite", storeIn(h.home))
-	h.must(err)
-	_, err = db.ExecContext(h.Context(), "UPDATE agent_lease SET holder_id = '', expires_at = 0")
-	h.must(errors.Join(err, db.Close()))
+	h.alters("UPDATE agent_lease SET holder_id = '', expires_at = 0")
 }
 
 func (h house) wantNothingOf(text, when string) {

@@ -71,7 +71,6 @@ func TestLookingUpReadsNotAllOfAUser(t *testing.T) {
 
 		latestOf:       {"shop", "ann", "x", 1},
 		linksOf:        {"shop", "ann", "x", roleChoice, 1},
-		countOfThem:    {"shop", "ann"},
 		foremostOfThem: {"shop", "ann", 1},
 
 		linkedTo:           {"shop", "ann", roleNext, "x"},

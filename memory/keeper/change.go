@@ -143,8 +143,8 @@ func (t *tx) alter(ctx context.Context, o Owner, id memory.ID, event, cause stri
 
 // Archive takes active memories out of recall, and gives those that it took. It
 // leaves what a job may not take: pinned memories, constraints, and what a question waits
-// about; and what is not there any more. The cause is a word or an id that tells why, at most
-// host.MaxIDBytes. It fails with BadValue for more than MaxChange ids.
+// about; and what is not there any more. The cause is a word or an id that tells why, at
+// most host.MaxIDBytes. It fails with BadValue for more than MaxChange ids.
 func (k *Keeper) Archive(ctx context.Context, o Owner, ids []memory.ID, cause string) ([]memory.ID, error) {
 	return k.changeSome(ctx, "keeper.Archive", o, ids, Archived, cause, func(s *stored, _ time.Time) bool {
 		may := s.Status == memory.Active && !s.Stays()
@@ -249,7 +249,7 @@ func (k *Keeper) Restore(ctx context.Context, o Owner, ids []memory.ID) ([]memor
 		if s.Status == memory.Active {
 			return false
 		}
-		if s.Status == memory.Superseded {
+		if s.Status == memory.Superseded || !s.Ended.IsZero() { // it may have been falsified since
 			s.takeBack(takenBack{Known: memory.Span{From: s.Ended, Until: at}, Until: s.Valid.Until})
 			s.Valid.Until, s.Prior, s.Ended = s.Prior, time.Time{}, time.Time{}
 		}
@@ -286,9 +286,12 @@ func (k *Keeper) changeSome(ctx context.Context, op string, o Owner, ids []memor
 		if err != nil {
 			return err
 		}
-		asked, err := asksAbout(ctx, t.on, o)
+		var asked map[memory.ID]bool
+		if event == Archived { // a person may restore what a question waits about
+			asked, err = asksAbout(ctx, t.on, o)
+		}
 		for _, s := range all {
-			if err != nil || event == Archived && asked[s.ID] || !alter(&s, t.at) {
+			if err != nil || asked[s.ID] || !alter(&s, t.at) {
 				continue
 			}
 			changed = append(changed, s.ID)

@@ -56,6 +56,59 @@ func TestEveryChangeIsReversible(t *testing.T) {
 	})
 }
 
+// What was superseded may be shown to be wrong later on; to restore it takes back both.
+func TestWhatWasSupersededAndThenFalsifiedIsRestoredWhole(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		c := newClock()
+		k := r.open(withClock(c))
+		id := k.testOnlyRemember(t, ann, said("likes green tea"))[0]
+		before := k.testOnlyGet(t, ann, id)
+		c.move(time.Hour)
+		_, err := k.Supersede(t.Context(), ann, id, said("likes coffee"))
+		must(t, err)
+		ended := c.move(time.Hour)
+		must(t, k.Falsify(t.Context(), ann, id, ""))
+		wrong := c.move(time.Hour)
+		_, err = k.Restore(t.Context(), ann, []memory.ID{id})
+		must(t, err)
+		c.move(time.Hour)
+		if after := k.testOnlyGet(t, ann, id); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("it became %+v, was %+v", after, before)
+		}
+		if got := recall(t, k, Query{Filter: of(ann), Text: "green tea", Quiet: true}); len(got) != 1 {
+			t.Errorf("it recalls %v", got)
+		}
+		for _, known := range []time.Time{ended.Add(-time.Minute), wrong.Add(-time.Minute)} { // what was thought meanwhile stays known
+			if got := recall(t, k, Query{Filter: of(ann), Text: "green tea", Quiet: true, AsOf: &Moment{Known: known}}); len(got) != 0 {
+				t.Errorf("as was known at %v it recalls %v", known, got)
+			}
+		}
+	})
+}
+
+// Whoever restores does not wait for all questions to be read.
+func TestOnlyAnArchivingLooksForQuestions(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		said := &recorder{told: map[string]bool{}}
+		r.db = said.around(r.db)
+		k := r.open()
+		id := contradict(t, k, ann)
+		for _, tt := range []struct {
+			change func() ([]memory.ID, error)
+			looks  bool
+		}{
+			{func() ([]memory.ID, error) { return k.Restore(t.Context(), ann, []memory.ID{id}) }, false},
+			{func() ([]memory.ID, error) { return k.Archive(t.Context(), ann, []memory.ID{id}, "") }, true},
+		} {
+			said.forget(openOfOwner)
+			changed, err := tt.change()
+			if must(t, err); len(changed) != 0 || said.said(openOfOwner) != tt.looks {
+				t.Errorf("it changed %v; it looked for questions: %t, want %t", changed, said.said(openOfOwner), tt.looks)
+			}
+		}
+	})
+}
+
 func TestAJobArchivesNeitherConstraintsNorPinnedMemories(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		k := r.open()

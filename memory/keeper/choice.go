@@ -8,9 +8,9 @@ import (
 	"github.com/sluicehq/sluice/memory"
 )
 
-// addChoice keeps the question which of two declarations counts, unless it is there,
-// and gives it as it is kept. One whose answer was undone since, so that both count
-// again, is asked anew.
+// addChoice keeps the question which of two active declarations counts, unless it is
+// there, and gives it as it is kept. One that was answered otherwise than that both
+// stand is asked anew: since both count again, the answer was undone.
 func (t *tx) addChoice(ctx context.Context, q memory.Question) (memory.Question, error) {
 	o := Owner{q.Tenant, q.User}
 	there, err := documents[memory.Question](ctx, t.on, questionOf, append(ownerArgs(o), q.ID)...)

@@ -45,3 +45,27 @@ func TestConstraintsComeWithTheUsersOwnAndTheNewestFirst(t *testing.T) {
 		}
 	})
 }
+
+// What was a rule for a time only takes no other rule's place when it is over.
+func TestAConstraintThatIsOverIsNeitherShownNorCounted(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		c := newClock()
+		k := r.open(withClock(c))
+		rule := func(text string, valid memory.Span) {
+			c.move(time.Second)
+			k.testOnlyRemember(t, ann, memory.Node{Text: text, Layer: memory.Declared, Kind: memory.Constraint, Trust: .8, At: c.now(), Valid: valid})
+		}
+		rule("never below fifty", memory.Span{})
+		for i := range longList + 1 { // more than are read at once
+			rule(fmt.Sprintf("no parcel number %d today", i*7), memory.Span{Until: c.now().Add(time.Hour)})
+		}
+		rule("no calls from next month on", memory.Span{From: c.now().Add(30 * 24 * time.Hour)})
+		if first, all, err := k.Constraints(t.Context(), ann, 10); err != nil || len(first) != 10 || all != longList+2 || first[0].Text != fmt.Sprintf("no parcel number %d today", longList*7) {
+			t.Errorf("today: the first %d of %d, %v", len(first), all, err)
+		}
+		c.move(2 * time.Hour)
+		if first, all, err := k.Constraints(t.Context(), ann, 10); err != nil || len(first) != 1 || all != 1 || first[0].Text != "never below fifty" {
+			t.Errorf("when the day is over: %+v of %d, %v", first, all, err)
+		}
+	})
+}

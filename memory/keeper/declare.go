@@ -124,12 +124,24 @@ func (t *tx) standBehind(ctx context.Context, o Owner, id, winner memory.ID) err
 	if err := t.link(ctx, o, id, roleNext, string(winner)); err != nil {
 		return err
 	}
+	if err := t.closeGaps(ctx, s.Node, memory.Updated); err != nil { // where it was known before, something may wait
+		return err
+	}
 	return t.lived(ctx, o, id, Superseded, string(winner))
 }
 
 // oppose keeps the question of each pair which one counts. Of a pair that was told to
-// stand nothing is asked.
+// stand nothing is asked, nor where the declaration is one that its source made before
+// and that does not count any more: the user has chosen.
 func (t *tx) oppose(ctx context.Context, n memory.Node, d *Declaring) error {
+	if len(d.Opposed) == 0 {
+		return nil
+	}
+	kept, err := find(ctx, t.on, t.lock, Owner{n.Tenant, n.User}, d.ID)
+	if err != nil || kept.Status != memory.Active {
+		d.Opposed = nil
+		return err
+	}
 	var open []memory.Node
 	for _, old := range d.Opposed {
 		if old.ID == n.ID {

@@ -143,6 +143,55 @@ func TestAChoiceEndsWithWhatItIsAbout(t *testing.T) {
 	}
 }
 
+// A question about words that then stand behind others is settled with them.
+func TestWhatStandsBehindLeavesNothingToAsk(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		c := newClock()
+		k := r.open(withClock(c))
+		early, late := pricing(memory.Preference, memory.Between("price", 10, 10, "元"), c.now()), pricing(memory.Preference, memory.Between("price", 20, 20, "元"), c.move(time.Hour))
+		first := k.testOnlyDeclare(t, ann, early).ID
+		asked, err := k.Declare(t.Context(), ann, late, memory.AskUser)
+		if must(t, err); len(asked.Choices) != 1 {
+			t.Fatalf("%+v", asked)
+		}
+		k.testOnlyDeclare(t, ann, early) // heard again, where the later word wins
+		if n := k.testOnlyGet(t, ann, first); n.Status != memory.Superseded || n.SupersededBy != asked.ID {
+			t.Errorf("the earlier one is %+v", n)
+		}
+		if waiting, err := k.Waiting(t.Context(), ann); err != nil || len(waiting) != 0 {
+			t.Errorf("waits for %+v, %v", waiting, err)
+		}
+	})
+}
+
+// A source that is heard again, as after a crash, says nothing new: the choice stays made.
+func TestAChoiceIsNotReopenedByTheSourceOfWhatLost(t *testing.T) {
+	for _, answer := range []memory.Resolution{memory.First, memory.Second} {
+		t.Run(string(answer), func(t *testing.T) {
+			onBoth(t, func(t *testing.T, r rig) {
+				c := newClock()
+				k := r.open(withClock(c))
+				words := []memory.Node{pricing(memory.Constraint, memory.AtLeast("price", 59, "元"), c.now()), pricing(memory.Constraint, memory.AtMost("price", 50, "元"), c.move(time.Hour))}
+				var d Declaring
+				for i := range words {
+					words[i].Source = memory.Source{Session: "s1", Input: host.InputID(fmt.Sprint(i + 1))}
+					d = k.testOnlyDeclare(t, ann, words[i])
+				}
+				_, err := k.Answer(t.Context(), ann, d.Choices[0].ID, memory.DefaultReconcile(), memory.Answer{Resolution: answer, At: c.move(time.Hour)})
+				must(t, err)
+				for _, n := range words {
+					if again := k.testOnlyDeclare(t, ann, n); len(again.Opposed)+len(again.Choices) != 0 {
+						t.Errorf("heard again: %+v", again)
+					}
+				}
+				if waiting, err := k.Waiting(t.Context(), ann); err != nil || len(waiting) != 0 {
+					t.Errorf("waits for %+v, %v", waiting, err)
+				}
+			})
+		})
+	}
+}
+
 // A choice and the question of gaps do not stand in each other's way.
 func TestAChoiceKeepsNoGapFromBeingAskedAbout(t *testing.T) {
 	c := newClock()

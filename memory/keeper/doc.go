@@ -13,15 +13,16 @@
 //  1. Remember looks, under the lock that all changes take, for a memory that says
 //     the same of the same, until the same time (same.go). That one is verified, once
 //     for each source; else a new one is written, with where it comes from, and a line
-//     of the outbox. A fact
-//     or a habit that Renew keeps takes the place of the one before (renew.go). What a
-//     user declares, Declare settles with what they declared of the same matter: it wins,
-//     loses, or both stand and a question is kept which of them counts (declare.go).
+//     of the outbox. A fact or a habit that Renew keeps takes the place of the one before
+//     (renew.go). What a user declares, Declare settles with what they declared of the same
+//     matter: it wins, loses, or both stand and a question is kept which of them counts
+//     (declare.go).
 //  2. The followers of all replicas see the line, and put the memory into their
 //     indexes. An embedder, where there is one whose leg is on, gives its vector later;
 //     that is another line.
 //  3. Recall asks the index for candidates, ranks them, and reads the best from the
-//     truth; it asks for more where too few of them hold at its moment. That they were recalled is counted some seconds later.
+//     truth; it asks for more where too few of them hold at its moment. That they were
+//     recalled is counted some seconds later.
 //  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
 //     leaves an event of its life. Of a piece of a document, what it is searched by
 //     follows the headings above it. Tidy archives what is worth little. Restore takes
@@ -96,15 +97,16 @@
 //
 // # Life of a request to forget
 //
-//  1. The memories are found: by id, by entity, by document, or all. What was made of them and what
-//     they superseded comes with them, the farthest first, so that a repetition finds
-//     what a crash left. Before, Origins tells who erases elsewhere where all of that came
-//     from; sessions that are to go, too, are noted (Owe), since nothing tells of them then.
+//  1. The memories are found: by id, by entity, by document, or all. What was made of them
+//     and what they superseded comes with them, the farthest first, so that a repetition
+//     finds what a crash left. Before, Origins tells who erases elsewhere where all of that
+//     came from; sessions that are to go, too, are noted (Owe) until they are gone
+//     (Settle), since nothing tells of them then.
 //  2. In one transaction for each batch: rows, vectors, events, bands, links, gaps and
-//     questions go, traces that point to them, or quote the input that they came from,
-//     lose their words, lines of the outbox go
-//     but for one, and a receipt is written. The receipt of a whole forgetting tells
-//     readers of a log what not to learn again (ForgottenUntil).
+//     questions go; traces that point to them, or quote the input that they came from,
+//     lose their words; lines of the outbox go but for one, and a receipt is written. The
+//     receipt of a whole forgetting tells readers of a log what not to learn again
+//     (ForgottenUntil).
 //  3. Every index drops them. No recall gives them from the commit on, since it reads
 //     the truth.
 //  4. The database's files are scrubbed. If that fails it is tried again until it is done.

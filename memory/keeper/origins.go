@@ -87,15 +87,20 @@ func (k *Keeper) Owe(ctx context.Context, o Owner, sessions []host.SessionID) er
 		if len(all) > maxOwed {
 			return badValue("more than %d sessions are to be removed with memories", maxOwed).WithHint("remove some with sluice session purge first")
 		}
-		detail, err := json.Marshal(all)
-		if err == nil {
-			_, err = exec(ctx, t.on, removeOwed, ownerArgs(o)...)
-		}
-		if err == nil {
-			_, err = exec(ctx, t.on, makeReceipt, append(ownerArgs(o), owedRow, 0, 0, detail)...)
-		}
-		return err
+		return t.keepOwed(ctx, o, all)
 	}))
+}
+
+// keepOwed has these sessions be owed, and no others.
+func (t *tx) keepOwed(ctx context.Context, o Owner, all []host.SessionID) error {
+	detail, err := json.Marshal(all)
+	if err == nil {
+		_, err = exec(ctx, t.on, removeOwed, ownerArgs(o)...)
+	}
+	if err == nil && len(all) > 0 {
+		_, err = exec(ctx, t.on, makeReceipt, append(ownerArgs(o), owedRow, 0, 0, detail)...)
+	}
+	return err
 }
 
 // Owed gives the sessions that were noted and not settled, sorted.
@@ -113,15 +118,23 @@ func owed(ctx context.Context, on host.Statements, o Owner) ([]host.SessionID, e
 	return slices.Concat(rows...), err
 }
 
-// Settle drops the note of an owner's sessions, once all of them are gone.
-func (k *Keeper) Settle(ctx context.Context, o Owner) error {
+// Settle takes sessions that are gone out of an owner's note. Others, which another
+// request to forget noted meanwhile, stay in it.
+func (k *Keeper) Settle(ctx context.Context, o Owner, gone []host.SessionID) error {
 	const op = "keeper.Settle"
 	if err := o.check(); err != nil {
 		return fail(op, err)
 	}
 	return fail(op, k.change(ctx, func(ctx context.Context, t *tx) error {
-		_, err := exec(ctx, t.on, removeOwed, ownerArgs(o)...)
-		return err
+		all, err := owed(ctx, t.on, o)
+		if err != nil {
+			return err
+		}
+		settled := make(map[host.SessionID]bool, len(gone)) // there may be many of both
+		for _, session := range gone {
+			settled[session] = true
+		}
+		return t.keepOwed(ctx, o, slices.DeleteFunc(all, func(session host.SessionID) bool { return settled[session] }))
 	}))
 }
 

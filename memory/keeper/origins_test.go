@@ -71,7 +71,10 @@ func TestSessionsAreOwedUntilTheyAreSettled(t *testing.T) {
 		if receipts, err := k.Receipts(t.Context(), ann, ""); err != nil || len(receipts) != 1 {
 			t.Errorf("%d receipts, %v", len(receipts), err)
 		}
-		must(t, k.Settle(t.Context(), ann))
+		must(t, k.Owe(t.Context(), ann, []host.SessionID{"s4"})) // by another request, meanwhile
+		must(t, k.Settle(t.Context(), ann, []host.SessionID{"s1", "s2", "s3", "unknown"}))
+		owed(ann, "s4")
+		must(t, k.Settle(t.Context(), ann, []host.SessionID{"s4"}))
 		owed(ann)
 		owed(bob, "s9")
 	})

@@ -32,6 +32,18 @@ func (r *recorder) note(query string) {
 	r.told[query] = true
 }
 
+func (r *recorder) said(query string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.told[query]
+}
+
+func (r *recorder) forget(query string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.told, query)
+}
+
 type recorded struct {
 	host.Statements
 	by *recorder

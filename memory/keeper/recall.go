@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/tokens"
 )
@@ -17,6 +16,7 @@ const (
 	queryTime     = 2 * time.Second // for the vector of a query; after that words alone answer
 	widerBy       = 4               // times the candidates, where too few of them hold at the moment
 	maxCandidates = 10_000          // of one search, as many as an index gives: a matter that changed every hour for a year
+	maxRead       = maxCandidates   // memories that one recall reads from the truth, however often it looks wider
 )
 
 // A Query asks for memories.
@@ -84,17 +84,19 @@ func (q Query) check() error {
 }
 
 // recall looks among more candidates where those that it has hold too seldom: no index
-// knows when a memory holds, and of a price that changes daily one in hundreds does.
+// knows when a memory holds, and of a price that changes daily one in hundreds does. What
+// it has read of the truth it does not read again.
 func (k *Keeper) recall(ctx context.Context, q Query) ([]Hit, error) {
 	leg := k.Leg()
 	vector := k.vectorOf(ctx, leg, q.Text)
+	looked := looks{}
 	for times := 1; ; times *= widerBy {
 		ranked, more, err := k.rank(ctx, q, leg, vector, times)
 		if err != nil {
 			return nil, err
 		}
-		hits, err := k.read(ctx, q, ranked)
-		if err != nil || len(hits) == q.Limit || !more {
+		hits, err := k.read(ctx, q, ranked, looked)
+		if err != nil || len(hits) == q.Limit || !more || len(looked) >= maxRead {
 			return hits, err
 		}
 	}
@@ -142,19 +144,20 @@ func (k *Keeper) vectorOf(ctx context.Context, leg Leg, text string) []float32 {
 	return vectors[0]
 }
 
+// looks are the memories that a recall has read from the truth: nil for what does not
+// answer it.
+type looks map[key]*stored
+
 // read takes hits from the truth, in their order, until there are enough.
-func (k *Keeper) read(ctx context.Context, q Query, ranked []memory.Hit) ([]Hit, error) {
-	var hits []Hit
+func (k *Keeper) read(ctx context.Context, q Query, ranked []memory.Hit, looked looks) (hits []Hit, err error) {
 	for len(ranked) > 0 && len(hits) < q.Limit {
 		some := ranked[:min(len(ranked), max(shortList, q.Limit))]
 		ranked = ranked[len(some):]
-		found, err := k.readSome(ctx, q.Filter.Tenant, some)
-		if err != nil {
+		if err := k.readSome(ctx, q, some, looked); err != nil {
 			return nil, err
 		}
 		for _, h := range some {
-			s, ok := found[h.ID]
-			if ok && len(hits) < q.Limit && s.answers(q, k.now()) {
+			if s := looked[keyOf(q, h)]; s != nil && len(hits) < q.Limit {
 				hits = append(hits, Hit{Node: s.Node, Score: h.Score, Parts: h.Parts})
 			}
 		}
@@ -162,22 +165,30 @@ func (k *Keeper) read(ctx context.Context, q Query, ranked []memory.Hit) ([]Hit,
 	return hits, nil
 }
 
-func (k *Keeper) readSome(ctx context.Context, tenant host.TenantID, some []memory.Hit) (map[memory.ID]stored, error) {
-	of := map[host.UserID][]memory.ID{}
+func keyOf(q Query, h memory.Hit) key { return key{Owner{q.Filter.Tenant, h.User}, h.ID} }
+
+// readSome looks at those that were not looked at yet, as long as maxRead lets it.
+func (k *Keeper) readSome(ctx context.Context, q Query, some []memory.Hit, looked looks) error {
+	of := map[Owner][]memory.ID{}
 	for _, h := range some {
-		of[h.User] = append(of[h.User], h.ID)
+		one := keyOf(q, h)
+		if _, known := looked[one]; known || len(looked) >= maxRead {
+			continue
+		}
+		looked[one], of[one.owner] = nil, append(of[one.owner], one.id)
 	}
-	found := make(map[memory.ID]stored, len(some))
-	for user, ids := range of {
-		all, err := findAll(ctx, k.db.Reads, Owner{tenant, user}, ids)
+	for o, ids := range of {
+		all, err := findAll(ctx, k.db.Reads, o, ids)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, s := range all {
-			found[s.ID] = s
+			if s.answers(q, k.now()) {
+				looked[key{o, s.ID}] = &s
+			}
 		}
 	}
-	return found, nil
+	return nil
 }
 
 // answers looks again, in the truth, at what may have changed since the index was

@@ -2,8 +2,11 @@ package keeper
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,6 +136,73 @@ func TestAsOfFindsOneVersionAmongHundreds(t *testing.T) {
 			if len(hits) != 1 || hits[0].Node.ID != ids[i] {
 				t.Errorf("as of version %d there are %d", i, len(hits))
 			}
+		}
+	})
+}
+
+// A readings counts how often each memory is asked of the truth.
+type readings struct {
+	host.Statements
+	mu    sync.Mutex
+	asked map[any]int // guarded by mu
+}
+
+func (r *readings) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if strings.HasPrefix(query, nodeColumns) {
+		ids := args[len(ownerArgs(ann)):]
+		for i, id := range ids {
+			if i == 0 || id != ids[i-1] { // a list is filled up with its last one
+				r.asked[id]++
+			}
+		}
+	}
+	return r.Statements.QueryContext(ctx, query, args...)
+}
+
+// taken gives what was counted since it was asked last.
+func (r *readings) taken() map[any]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := r.asked
+	r.asked = map[any]int{}
+	return asked
+}
+
+// However often a recall looks wider, it reads each memory once, and maxRead at most.
+func TestARecallReadsNoMemoryTwiceAndNotWithoutEnd(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		const versions = 300
+		c, read := newClock(), &readings{Statements: r.db.Reads, asked: map[any]int{}}
+		r.db.Reads = read
+		k := r.open(withClock(c), func(c *Config) { c.Poll = time.Hour })
+		for i := range versions {
+			n := said(fmt.Sprintf("the stock is as of hour %d", i))
+			n.Valid = memory.Span{From: c.now().Add(time.Duration(i) * time.Hour), Until: c.now().Add(time.Duration(i+1) * time.Hour)}
+			k.testOnlyRemember(t, ann, n)
+		}
+		k.testOnlySync(t)
+		read.taken()
+		q := Query{Filter: of(ann), Text: "stock", Limit: 2, AsOf: &Moment{True: c.now().Add(versions * time.Hour / 2)}, Quiet: true}
+		hits, err := k.Recall(t.Context(), q)
+		asked := read.taken()
+		if must(t, err); len(hits) != 1 || len(asked) != versions {
+			t.Errorf("%d hits of %d that were read", len(hits), len(asked))
+		}
+		for id, times := range asked {
+			if times != 1 {
+				t.Errorf("memory %v was read %d times", id, times)
+			}
+		}
+		full := looks{}
+		for i := range maxRead - 1 {
+			full[key{ann, memory.ID(fmt.Sprint(i))}] = nil
+		}
+		ranked := []memory.Hit{{Found: memory.Found{User: ann.User, ID: "one"}}, {Found: memory.Found{User: ann.User, ID: "one too many"}}}
+		_, err = k.read(t.Context(), q, ranked, full)
+		if asked = read.taken(); err != nil || len(asked) != 1 || asked["one"] != 1 {
+			t.Errorf("with one left to read it asks for %v, %v", asked, err)
 		}
 	})
 }

@@ -22,9 +22,8 @@ const (
 // superseded longer ago than an age, from every table and index, and gives how many: a
 // tool that is asked for a price again and again leaves one for each. What the user
 // said stays, and so does what is pinned or a constraint, and what a gap, a trace or
-// another memory was made of. There is
-// no receipt: nobody asked for it. It is safe to run from several replicas and to
-// repeat.
+// another memory was made of. There is no receipt: nobody asked for it. It is safe to
+// run from several replicas and to repeat.
 func (k *Keeper) PurgeSuperseded(ctx context.Context, olderThan time.Duration) (purged int, err error) {
 	const op = "keeper.PurgeSuperseded"
 	if olderThan < 0 {
