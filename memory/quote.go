@@ -103,8 +103,9 @@ func QuoteLine(m Placed, now time.Time) string {
 }
 
 // QuoteText gives a text as a JSON string that it cannot leave, as QuoteLine does:
-// what stands before the model as data. MaxQuotedBytes of it are quoted.
-func QuoteText(text string) string { return quoteJSON(cutText(oneLine(text), MaxQuotedBytes)) }
+// what stands before the model as data. As much of it is quoted as MaxQuotedBytes hold when it
+// is escaped: whoever bounds the line cuts no end off.
+func QuoteText(text string) string { return quoteJSON(cutQuoted(oneLine(text), MaxQuotedBytes)) }
 
 // cutQuoted cuts a text so that it has at most so many bytes when it is quoted.
 func cutQuoted(text string, most int) string {

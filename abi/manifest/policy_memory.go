@@ -13,7 +13,8 @@ type PolicyMemory struct {
 }
 
 // Memory lists what is said of memory, in the order of the file. A tenant has what
-// all entries about it say; where two say the same, what the later one says. The caller must not change the slice.
+// all entries about it say; where two say the same, what the later one says; of the points
+// that fit the same words, the first. The caller must not change the slice.
 func (p *Policy) Memory() []PolicyMemory {
 	if p == nil {
 		return nil

@@ -201,7 +201,7 @@ func TestAModelThatWasTalkedRoundWidensNothing(t *testing.T) {
 
 func TestWhoHearsIsAChoice(t *testing.T) {
 	s := newShopHome(t)
-	for _, args := range [][]string{{"--hear", "nobody"}, {"--hear", "model"}} {
+	for _, args := range [][]string{{"--hear", "nobody"}, {"--hear", "model"}, {"--hear-model", "small"}} {
 		if code, _, errs := s.chats("s1", []string{"hello"}, args...); code != exitUsage || !strings.Contains(errs, "--hear") {
 			t.Errorf("%v: exit code %d: %s", args, code, errs)
 		}

@@ -186,6 +186,9 @@ func (p *program) remember(ctx context.Context, h *hall) error {
 // uses counts as what the agent's own model uses.
 func (p *program) hearing() (recall.Ask, error) {
 	if p.memory.hear != byModel {
+		if p.memory.hearModel != "" {
+			return nil, fmt.Errorf("%w: --hear-model %s hears nothing without --hear %s; give both, or neither", errUsage, p.memory.hearModel, byModel)
+		}
 		return nil, nil
 	}
 	if p.model.provider == offline {

@@ -14,6 +14,7 @@ const (
 	passagesBytes  = 3 * memory.MaxPassageBytes // of all: three pages beside a conversation
 	passagePieces  = 12                         // of one: a trace has room for those of three, beside what else is recalled
 	passagesPieces = 36                         // of all
+	maxPassages    = 6                          // more would be a few words each: what is found beyond stands alone
 )
 
 // A shown is what a model or a skill is given: memories, and for those that are pieces of
@@ -28,18 +29,11 @@ type shown struct {
 // memories stand alone, and the failure is given with them.
 func (r *Recall) surround(ctx context.Context, o keeper.Owner, found []memory.Node) (shown, error) {
 	s := shown{nodes: found}
-	var hits []memory.ID
-	documents := map[string]bool{}
-	for _, n := range found {
-		if n.Source.Document != "" && len(hits) < keeper.MaxRecall {
-			hits = append(hits, n.ID)
-			documents[n.Source.Document] = true
-		}
+	hits, parts, err := r.firstParts(ctx, o, found)
+	if err != nil || parts == 0 {
+		return s, err
 	}
-	if len(hits) == 0 {
-		return s, nil
-	}
-	room := keeper.Room{Bytes: min(memory.MaxPassageBytes, passagesBytes/len(documents)), Pieces: min(passagePieces, passagesPieces/len(documents))}
+	room := keeper.Room{Bytes: min(memory.MaxPassageBytes, passagesBytes/parts), Pieces: min(passagePieces, passagesPieces/parts)}
 	passages, err := r.Keeper.Around(ctx, o, hits, room)
 	if err != nil {
 		return s, err
@@ -56,17 +50,61 @@ func (r *Recall) surround(ctx context.Context, o keeper.Owner, found []memory.No
 	return s, nil
 }
 
-// ids gives the memories whose words are shown, each once.
-func (s shown) ids() (all []memory.ID) {
-	seen := map[memory.ID]bool{}
-	for _, n := range s.nodes {
-		for _, id := range append([]memory.ID{n.ID}, s.around[n.ID].Pieces...) {
-			if !seen[id] {
-				seen[id] = true
-				all = append(all, id)
-			}
+// firstParts gives the pieces of documents among memories that are of the first
+// maxPassages parts, and how many parts these are. Each becomes a passage.
+func (r *Recall) firstParts(ctx context.Context, o keeper.Owner, found []memory.Node) (hits []memory.ID, parts int, err error) {
+	var pieces []memory.ID
+	for _, n := range found {
+		if n.Source.Document != "" && len(pieces) < keeper.MaxRecall {
+			pieces = append(pieces, n.ID)
 		}
 	}
+	if len(pieces) == 0 {
+		return nil, 0, nil
+	}
+	places, err := r.Keeper.Places(ctx, o, pieces)
+	type part struct {
+		document string
+		no       int
+	}
+	taken := map[part]bool{}
+	for _, id := range pieces {
+		at, has := places[id]
+		if of := (part{at.Document, at.Part}); has && (taken[of] || len(taken) < maxPassages) {
+			taken[of] = true
+			hits = append(hits, id)
+		}
+	}
+	return hits, len(taken), err
+}
+
+// ids gives the memories whose words are shown, each once: those that were found, and
+// then what stands around them.
+func (s shown) ids() (all []memory.ID) {
+	all = ids(s.nodes)
+	for _, n := range s.nodes {
+		all = append(all, s.around[n.ID].Pieces...)
+	}
+	return eachOnce(all)
+}
+
+func eachOnce(list []memory.ID) (once []memory.ID) {
+	seen := map[memory.ID]bool{}
+	for _, id := range list {
+		if !seen[id] {
+			seen[id] = true
+			once = append(once, id)
+		}
+	}
+	return once
+}
+
+// sourcesOf gives what a decision rests on, as a trace holds it: of too many those that
+// were heard and found, before what stands around them.
+func sourcesOf(heard []memory.ID, s shown) []memory.ID {
+	all := eachOnce(slices.Concat(heard, s.ids()))
+	all = all[:min(len(all), keeper.MaxTraceSources)]
+	slices.Sort(all)
 	return all
 }
 

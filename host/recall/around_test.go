@@ -99,6 +99,65 @@ func TestPagesOfManyDocumentsKeepToTheirBounds(t *testing.T) {
 	}
 }
 
+// However many parts of documents are hit, what stands around the hits is bounded.
+func TestPassagesOfManyPartsKeepToTheBoundsOfAll(t *testing.T) {
+	const parts = 4 // of one document: a passage of the most bytes for each would be too much
+	r := newRig(t, shop)
+	var long strings.Builder
+	for i := 0; long.Len() <= (parts-1)*documents.ParentBytes; i++ {
+		fmt.Fprintf(&long, "%d. %s\n\n", i, strings.Repeat(fmt.Sprintf("the rule %d of it says so. ", i), 20))
+	}
+	r.learn("long.txt", long.String())
+	var found []memory.Node // one of every part
+	of := map[int]bool{}
+	for some := range slices.Chunk(r.have(keeper.Page{Document: "long.txt"}), keeper.MaxPage) {
+		places, err := r.Keeper.Places(t.Context(), mia, ids(some))
+		must(t, err)
+		for _, n := range some {
+			if part := places[n.ID].Part; !of[part] {
+				of[part] = true
+				found = append(found, n)
+			}
+		}
+	}
+	if len(found) != parts {
+		t.Fatalf("the document has %d parts", len(found))
+	}
+	bounded := func(found []memory.Node, passages int) {
+		t.Helper()
+		s, err := r.surround(t.Context(), mia, found)
+		must(t, err)
+		size, pieces := 0, 0
+		for _, p := range s.around {
+			size, pieces = size+len(p.Text), pieces+len(p.Pieces)
+		}
+		if len(s.around) != passages || size > passagesBytes || pieces > passagesPieces || len(s.nodes) != len(found) {
+			t.Errorf("%d passages of %d pieces have %d bytes, for %d of %d memories", len(s.around), pieces, size, len(s.nodes), len(found))
+		}
+	}
+	bounded(found, parts)
+	for i := range maxPassages {
+		id := fmt.Sprintf("%d.txt", i)
+		r.learn(id, strings.ReplaceAll(refunds(), "第", fmt.Sprintf("%d第", i)))
+		found = append(found, r.have(keeper.Page{Document: id})[0])
+	}
+	bounded(found, maxPassages)
+}
+
+// What was found stands in a trace before what only stands around it.
+func TestATraceHasWhatWasFound(t *testing.T) {
+	s := shown{nodes: []memory.Node{{ID: "z"}, {ID: "y"}}, around: map[memory.ID]keeper.Passage{"z": {}}}
+	var pieces []memory.ID
+	for i := range keeper.MaxTraceSources {
+		pieces = append(pieces, memory.ID(fmt.Sprint("a", i)))
+	}
+	s.around["z"] = keeper.Passage{Pieces: append(pieces, "z")}
+	got := sourcesOf([]memory.ID{"x", "y"}, s)
+	if len(got) != keeper.MaxTraceSources || !slices.Equal(got[len(got)-3:], []memory.ID{"x", "y", "z"}) {
+		t.Errorf("the sources are %v", got)
+	}
+}
+
 func TestASkillReadsTheTextThatAPieceStandsIn(t *testing.T) {
 	r := newRig(t, shop)
 	r.learn("refunds.txt", refunds())

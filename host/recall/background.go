@@ -29,6 +29,7 @@ type background struct {
 
 // An underWay is one run.
 type underWay struct {
+	name  string
 	stop  context.CancelFunc
 	ended chan struct{}
 }
@@ -51,7 +52,7 @@ func (b *background) run(name string, limit time.Duration, do func(context.Conte
 		return false
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, limit)
-	one := underWay{stop: cancel, ended: make(chan struct{})}
+	one := underWay{name: name, stop: cancel, ended: make(chan struct{})}
 	b.runs[name] = one
 	b.wait.Go(func() {
 		defer close(one.ended)
@@ -89,10 +90,11 @@ func (b *background) await(ctx context.Context, word string) {
 	}
 }
 
-// end breaks off the runs whose names begin with a word. When it returns none of them
-// does anything any more.
+// end breaks off the runs whose names begin with a word, and tells the operator which,
+// since nothing does them again. When it returns none of them does anything any more.
 func (b *background) end(word string) {
 	for _, one := range b.named(word) {
+		b.log.Warn("memory breaks off what it does in the background, since something of the user is forgotten; it is not done again", "what", one.name)
 		one.stop()
 		<-one.ended
 	}

@@ -18,6 +18,7 @@ const (
 	recalledHits = 8  // memories that fit the words: more push out the conversation
 	trajectories = 2  // of them that tell what a session did: a user has one of each
 	constraints  = 10 // that stand before them; with those that fit, fewer than host/window shows
+	maxRemarks   = 12 // lines on them: with the form's and its question, fewer than host/window shows
 )
 
 // before hears the user's words, once for an input, keeps the facts of results, and
@@ -25,7 +26,7 @@ const (
 // next question to the model, and stops nothing: the rest of memory still serves.
 func (r *Recall) before(ctx context.Context, q host.Reasoning) (host.Injection, error) {
 	in := r.recollect(ctx, q)
-	in.Used = r.takeUsed(q.Session)
+	in.Used = r.takeUsed(ctx, q.Session)
 	return in, nil
 }
 
@@ -50,14 +51,12 @@ func (r *Recall) recollect(ctx context.Context, q host.Reasoning) host.Injection
 		r.Logger.WarnContext(ctx, "pieces of documents stand alone", "session", q.Session.String(), "error", failed)
 	}
 	in := r.quoted(shown)
-	remarks := slices.Concat(h.remarks, remarkOf(left), r.choices(ctx, q, found))
-	in.Text = strings.Join(remarks, "\n")
+	question, opposed := r.choices(ctx, q, found)
+	remarks := slices.Concat(question, h.remarks, remarkOf(left), opposed)
+	in.Text = strings.Join(remarks[:min(len(remarks), maxRemarks)], "\n")
 	r.know(q, func(t *turn) {
 		t.injected, t.found, t.texts = in, err == nil, shown.texts()
-		t.sources = append(slices.Clone(h.ids), shown.ids()...)
-		slices.Sort(t.sources)
-		t.sources = slices.Compact(t.sources)
-		t.sources = t.sources[:min(len(t.sources), keeper.MaxTraceSources)]
+		t.sources = sourcesOf(h.ids, shown)
 	})
 	if err != nil {
 		in.Note = strings.TrimSpace(in.Note + " (not all that fits could be recalled)")

@@ -106,6 +106,21 @@ func TestTheWordsOfATurnGoWithItsSessionAndWithWhatIsForgotten(t *testing.T) {
 	}
 }
 
+// The question that was to be asked at a decision point has the user's words.
+func TestAQuestionGoesWithWhatIsForgotten(t *testing.T) {
+	r := newRig(t, shop)
+	r.livesOtherwise()
+	told, _, _ := r.say(5, "开场怎么安排")
+	if !strings.Contains(told, "每次开场讲10分钟") {
+		t.Fatalf("nothing is asked: %q", told)
+	}
+	r.Forgotten(mia)
+	again, _, _ := r.asked(5, "开场怎么安排")
+	if held := fmt.Sprintf("%+v", *r.turns[session(5)]); strings.Contains(again+held, "10分钟") || again == "" {
+		t.Errorf("told %q; the turn holds %s", again, held)
+	}
+}
+
 // One session more is no reason to recall less of what was said.
 func TestTrajectoriesPushNothingOut(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()

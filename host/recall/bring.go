@@ -18,6 +18,10 @@ const firstInput = 1
 // words. They take the room that is left by those that must be kept to and those that fit.
 const broughtMore = 6
 
+// bringTime is what the search for them has of the hook's time: when the hook is late the
+// model sees nothing of what was found, and so not what must be kept to.
+const bringTime = turnTime / 4
+
 // bring gives what is known of the user that the words do not find: at the beginning of a
 // session what matters in its scene, and at a decision point what matters to that decision.
 // What was found already is left out.
@@ -27,6 +31,8 @@ func (r *Recall) bring(ctx context.Context, q host.Reasoning, found []memory.Nod
 	if room <= 0 || q.Input != firstInput && !decides {
 		return nil, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, bringTime)
+	defer cancel()
 	scene := sceneOf(q.Live)
 	if decides {
 		scene = cmp.Or(point.Scene, scene)
@@ -35,22 +41,28 @@ func (r *Recall) bring(ctx context.Context, q host.Reasoning, found []memory.Nod
 	all = slices.DeleteFunc(all, func(n memory.Node) bool {
 		return has(found, n.ID) || !(q.Input == firstInput && isOfScene(n, scene) || decides && point.about(n, memory.EntityIn(q.Text)))
 	})
-	r.bestFirst(all, scene)
+	r.bestFirst(all, q.Session.Tenant, scene)
 	return all[:min(len(all), room)], err
 }
 
-// behind gives what an owner said and does, of a scene or of none, and all that is known
-// of an entity, if one is named. What was done in single sessions is left out.
+// behind gives what an owner said and does, of a scene or of none, the newest of it, and
+// what is known of an entity, if one is named. What was done in single sessions is left out.
 func (r *Recall) behind(ctx context.Context, o keeper.Owner, scene, entity string) ([]memory.Node, error) {
-	p := keeper.Page{Statuses: []memory.Status{memory.Active}, AsOf: &keeper.Moment{}, Scene: scene, Layers: []memory.Layer{memory.Declared, memory.Behaviour}}
-	all, err := r.list(ctx, o, p)
-	if err == nil && entity != "" {
-		p.Entity, p.Layers = entity, []memory.Layer{memory.Fact}
-		var facts []memory.Node
-		facts, err = r.list(ctx, o, p)
-		all = append(all, facts...)
+	all, err := r.Keeper.Newest(ctx, o, memory.Declared, everyKind()...)
+	if err != nil {
+		return nil, err
 	}
-	return slices.DeleteFunc(all, isTrajectory), err
+	habits, err := r.Keeper.Newest(ctx, o, memory.Behaviour, slices.DeleteFunc(everyKind(), func(k memory.Kind) bool { return k == memory.Profile })...)
+	all = slices.DeleteFunc(append(all, habits...), func(n memory.Node) bool { return scene != "" && n.Scene != "" && n.Scene != scene })
+	if err != nil || entity == "" {
+		return all, err
+	}
+	facts, err := r.factsAbout(ctx, o, scene, entity)
+	return append(all, facts...), err
+}
+
+func everyKind() []memory.Kind {
+	return []memory.Kind{memory.Preference, memory.Constraint, memory.Feedback, memory.FactOf, memory.Habit, memory.Profile}
 }
 
 // isOfScene reports whether a memory matters at the beginning of a session: what is of its
@@ -72,30 +84,28 @@ func (p Point) about(n memory.Node, entity string) bool {
 }
 
 // bestFirst sorts memories by their layers, the user's own words first, and those of one
-// layer by what they are worth in a scene.
-func (r *Recall) bestFirst(all []memory.Node, scene string) {
+// layer by what they are worth in a scene, as the tenant's policy has it.
+func (r *Recall) bestFirst(all []memory.Node, tenant host.TenantID, scene string) {
+	set := r.Settings(tenant).Forget.over(r.Forget)
 	now, worth := r.Now(), map[memory.ID]float64{}
 	for _, n := range all {
-		worth[n.ID] = r.Forget.Weigh(n, scene, now, "").Score
+		worth[n.ID] = set.Weigh(n, scene, now, "").Score
 	}
 	slices.SortStableFunc(all, func(a, b memory.Node) int {
 		return cmp.Or(cmp.Compare(a.Layer, b.Layer), cmp.Compare(worth[b.ID], worth[a.ID]), cmp.Compare(b.ID, a.ID))
 	})
 }
 
-// maxListed bounds what is read of an owner's memories of one kind: a user of years.
-const maxListed = 4096
+// maxFacts bounds the facts of one entity that are read: of each matter one is active.
+const maxFacts = 1024
 
-// list gives all memories that a page asks for, up to maxListed, in the order of
-// their writing.
-func (r *Recall) list(ctx context.Context, o keeper.Owner, p keeper.Page) (all []memory.Node, err error) {
-	for p.Limit = keeper.MaxPage; len(all) < maxListed; {
+// factsAbout gives what is known of an entity.
+func (r *Recall) factsAbout(ctx context.Context, o keeper.Owner, scene, entity string) (all []memory.Node, err error) {
+	p := keeper.Page{Limit: keeper.MaxPage, Entity: entity, Scene: scene, AsOf: &keeper.Moment{}, Layers: []memory.Layer{memory.Fact}, Statuses: []memory.Status{memory.Active}}
+	for len(all) < maxFacts {
 		page, err := r.Keeper.List(ctx, o, p)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); len(page) < p.Limit {
-			break
+		if all = append(all, page...); err != nil || len(page) < p.Limit {
+			return all, err
 		}
 		p.After = page[len(page)-1].ID
 	}

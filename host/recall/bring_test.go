@@ -1,11 +1,19 @@
 package recall
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/index"
+	"github.com/sluicehq/sluice/memory/keeper"
 )
 
 // read gives in one text what the model reads of memories.
@@ -84,5 +92,81 @@ func TestWhatIsBroughtKeepsToItsBounds(t *testing.T) {
 	_, recalled, _ := r.say(1, "你好")
 	if len(recalled) != broughtMore || !strings.Contains(recalled[0].Text, "said so") || !strings.Contains(recalled[1].Text, "this 0") {
 		t.Errorf("%d are brought: %+v", len(recalled), recalled)
+	}
+}
+
+// What is brought is worth what the tenant's policy says, as for the job that archives.
+func TestWhatIsBroughtIsWeighedByThePolicy(t *testing.T) {
+	for first, set := range map[string]*Forgetting{"opens with a joke": nil, "sells red ones": {HalfLifeDays: map[memory.Freshness]float64{memory.Slow: 0.5}}} {
+		r := newRig(t, Settings{Forget: set})
+		r.kept(10, memory.Node{Text: "opens with a joke", Scene: "live", Freshness: memory.Slow})
+		r.kept(10, memory.Node{Text: "sells red ones", Scene: "live", Freshness: memory.Fast})
+		must(t, r.Keeper.Sync(t.Context()))
+		r.live = "L1"
+		if _, recalled, _ := r.say(1, "你好"); len(recalled) != 2 || !strings.Contains(recalled[0].Text, first) {
+			t.Errorf("%s is not first of %+v", first, recalled)
+		}
+	}
+}
+
+// rememberMany has mia's memory keep more than is looked at, a second apart, oldest first.
+func (r *rig) rememberMany(n memory.Node) {
+	r.t.Helper()
+	for base := 0; base <= keeper.MaxNewest; base += keeper.MaxRemember {
+		var some []memory.Node
+		for i := range keeper.MaxRemember {
+			n.Text, n.At = fmt.Sprintf("%s number %d", n.Scene, base+i), r.now.Add(time.Duration(base+i)*time.Second-2*keeper.MaxNewest*time.Second)
+			some = append(some, n)
+		}
+		_, err := r.Keeper.Remember(r.t.Context(), mia, some)
+		must(r.t, err)
+	}
+}
+
+// Who has said more than is looked at is known by what was said last.
+func TestTheNewestCountsBesideMoreThanIsRead(t *testing.T) {
+	r := newRig(t, shop)
+	r.rememberMany(memory.Node{Scene: "planning", Layer: memory.Declared, Kind: memory.Preference, Trust: .5})
+	r.kept(0, memory.Node{Text: "said just now", Scene: "live"})
+	must(t, r.Keeper.Sync(t.Context()))
+	r.live = "L1"
+	if begins := r.read(1, "你好"); !strings.Contains(begins, "said just now") {
+		t.Errorf("a session begins with %q", begins)
+	}
+	scenes, err := scenesSince(t.Context(), r.Keeper, mia, r.now.Add(-time.Minute))
+	if must(t, err); !slices.Equal(scenes, []string{"live"}) {
+		t.Errorf("the scenes in use are %q", scenes)
+	}
+}
+
+// A stuck database answers nothing about whole layers, as long as somebody waits for it.
+type stuck struct{ host.Statements }
+
+func (s stuck) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if strings.Contains(query, "layer IN") || strings.Contains(query, "layer = ?") {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Statements.QueryContext(ctx, query, args...)
+}
+
+// What would be nice to have takes nothing from what must be kept to.
+func TestConstraintsComeThoughNothingElseCanBeBrought(t *testing.T) {
+	r := newRig(t, shop)
+	r.kept(1, memory.Node{Text: "opens with a joke", Scene: "live"})
+	_, err := r.Keeper.Remember(t.Context(), mia, []memory.Node{{Text: "never below fifty", Layer: memory.Declared, Kind: memory.Constraint, Trust: .8, At: r.now}})
+	must(t, err)
+	must(t, r.Keeper.Close())
+	db := r.store.Database()
+	db.Reads = stuck{db.Reads}
+	slow, err := keeper.Open(t.Context(), keeper.Config{DB: db, Store: index.New(), Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { must(t, slow.Close()) })
+	r.Keeper = slow
+	hooks, err := host.NewHooks(r.Hooks()...)
+	must(t, err)
+	in, err := hooks.PreReasoning(t.Context(), host.Reasoning{Session: session(2), Live: "L1", Input: firstInput, Round: 1, Text: "你好"})
+	if err != nil || len(in[0].Recalled) != 1 || !strings.Contains(in[0].Recalled[0].Text, "never below fifty") {
+		t.Errorf("%+v, %v", in, err)
 	}
 }

@@ -40,5 +40,7 @@
 //     the latter, archive what is worth little, and remove what was replaced long ago.
 //     What was done before a user had everything forgotten is not learnt again.
 //  3. A purge keeps nothing: it forgets what memory made of the session and of its
-//     calls, and takes the words out of its traces. It is over when that is done.
+//     calls, and takes the words out of its traces. It is over when that is done. What
+//     the model hears at that time of the user's other sessions is broken off, too, and
+//     is not heard again; the log says so.
 package recall

@@ -138,24 +138,19 @@ func ForgetOf(ctx context.Context, k *keeper.Keeper, o keeper.Owner, host memory
 }
 
 // scenesSince gives the scenes in which an owner said, did or was told something since a
-// time. An owner of whom nothing is seen since then uses none: who pauses loses nothing
-// by it.
+// time, by the newest that is kept. An owner of whom nothing is seen since then uses none:
+// who pauses loses nothing by it.
 func scenesSince(ctx context.Context, k *keeper.Keeper, o keeper.Owner, since time.Time) (scenes []string, err error) {
-	p := keeper.Page{Layers: []memory.Layer{memory.Declared, memory.Behaviour}, Statuses: []memory.Status{memory.Active}, Limit: keeper.MaxPage}
-	for read := 0; read < maxListed; {
-		page, err := k.List(ctx, o, p)
+	for _, layer := range []memory.Layer{memory.Declared, memory.Behaviour} {
+		newest, err := k.Newest(ctx, o, layer, everyKind()...)
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range page {
-			p.After = n.ID
+		for _, n := range newest {
 			used := n.At.After(since) || n.Agreed.After(since) || n.LastUsed.After(since)
 			if used && n.Scene != "" && !slices.Contains(scenes, n.Scene) {
 				scenes = append(scenes, n.Scene)
 			}
-		}
-		if read += len(page); len(page) < keeper.MaxPage {
-			break
 		}
 	}
 	slices.Sort(scenes)

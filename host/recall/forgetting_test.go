@@ -100,3 +100,18 @@ func TestOfTwoEntriesTheLaterOneSaysHowToForget(t *testing.T) {
 		t.Errorf("the host's own settings are %+v", host)
 	}
 }
+
+func TestOfTwoEntriesTheLaterOneSaysHowADomainIsMeasured(t *testing.T) {
+	a := Settings{Lifts: []Lift{{Domain: "pricing", Measure: "gmv"}, {Domain: "pacing", Measure: "viewers"}}}
+	b := Settings{Lifts: []Lift{{Domain: "pricing", Measure: "orders"}}}
+	data := memory.Business{Before: map[string]float64{"gmv": 1, "orders": 1, "viewers": 1}, After: map[string]float64{"gmv": 2, "orders": 3, "viewers": 4}}
+	for domain, want := range map[string]float64{"pricing": 2, "pacing": 3} {
+		formula, ok := a.And(b).LiftOf(domain)
+		if !ok {
+			t.Fatalf("%s has no measure", domain)
+		}
+		if lift, err := formula(data); err != nil || lift != want {
+			t.Errorf("the lift of %s is %v, %v", domain, lift, err)
+		}
+	}
+}

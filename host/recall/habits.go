@@ -62,6 +62,7 @@ func word(raw json.RawMessage) string {
 func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
 	r.take(ref)
 	r.heardToEnd(ctx, ref)
+	r.dropUsed(ref)
 	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref})
 	if err == nil {
 		calls, err = r.remembered(ctx, calls)
@@ -166,6 +167,9 @@ func sceneOf(live host.LiveID) string {
 func isTrajectory(n memory.Node) bool {
 	return n.Layer == memory.Behaviour && n.Kind == memory.Profile && n.Claim == nil
 }
+
+// ofLive tells the trajectories of lives from those of single sessions of them.
+func ofLive(n memory.Node) bool { return isTrajectory(n) && n.Source.Session == "" }
 
 // happened starts to consolidate what was done in a live when it ends, and to look for
 // habits of several.

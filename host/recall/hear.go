@@ -115,23 +115,57 @@ func (r *Recall) isForgotten(ctx context.Context, ref host.SessionRef, at time.T
 	}
 }
 
+// A using is what a model used for a session beside its answers.
+type using struct {
+	amount host.Amount
+	since  time.Time // when something was added last
+}
+
 // hasUsed counts what a model used for a session beside its answers; less than nothing
-// is nothing.
+// is nothing. With too many sessions that were told nothing yet, the one that used
+// nothing for longest is dropped: it may have been broken off.
 func (r *Recall) hasUsed(ref host.SessionRef, more host.Amount) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, known := r.used[ref]; known || len(r.used) < maxTurns {
-		r.used[ref] = host.Budget{Used: r.used[ref]}.Spend(more).Used
+	sum := host.Budget{Used: r.used[ref].amount}.Spend(more).Used
+	if sum == (host.Amount{}) {
+		return
 	}
+	if _, known := r.used[ref]; !known && len(r.used) >= maxTurns {
+		delete(r.used, r.leastRecent())
+	}
+	r.used[ref] = using{sum, r.Now()}
 }
 
-// takeUsed gives what was counted and not told before.
-func (r *Recall) takeUsed(ref host.SessionRef) host.Amount {
+// leastRecent gives the session whose use was counted longest ago. The caller holds mu.
+func (r *Recall) leastRecent() (least host.SessionRef) {
+	var since time.Time
+	for ref, u := range r.used {
+		if since.IsZero() || u.since.Before(since) {
+			least, since = ref, u.since
+		}
+	}
+	return least
+}
+
+// takeUsed gives what was counted and not told before. Where the hook is late, nobody
+// reads what it gives: the amount stays for the next question.
+func (r *Recall) takeUsed(ctx context.Context, ref host.SessionRef) host.Amount {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	used := r.used[ref]
+	if ctx.Err() != nil {
+		return host.Amount{}
+	}
+	used := r.used[ref].amount
 	delete(r.used, ref)
 	return used
+}
+
+// dropUsed forgets what was counted for a session that has ended: nothing asks for it.
+func (r *Recall) dropUsed(ref host.SessionRef) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.used, ref)
 }
 
 func (r *Recall) keepDeclared(ctx context.Context, m memory.Message, nodes []memory.Node, policy memory.ConflictPolicy) (h heard, err error) {
@@ -230,7 +264,7 @@ func codeOf(err error) abi.Code {
 }
 
 // declare keeps one declaration, in the place of earlier ones where the rules say so.
-// Where they say to ask, all of it stays, and a remark says that.
+// Where they say to ask, all of it stays, and choices tells the model.
 func (r *Recall) declare(ctx context.Context, o keeper.Owner, n memory.Node, policy memory.ConflictPolicy) (h heard, err error) {
 	d, err := r.Keeper.Declare(ctx, o, n, policy)
 	if err != nil {

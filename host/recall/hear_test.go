@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +179,7 @@ func TestAContradictionIsToldByIDs(t *testing.T) {
 	r.say(1, "开场绝对不能超过5分钟")
 	r.now = r.now.Add(time.Hour)
 	told, recalled, _ := r.say(1, "每次开场讲20分钟")
-	told, question, _ := strings.Cut(told, asksChoice)
+	question, told, _ := strings.Cut(told, "\n")
 	if _, data, _ := strings.Cut(question, "no instruction to you: "); !strings.HasPrefix(data, `"您说过`) {
 		t.Errorf("asked %q", question)
 	}
@@ -207,6 +208,60 @@ func TestWhatTheModelThatHearsUsedIsTold(t *testing.T) {
 	}
 	if again := r.used1(t, 1, "my lucky number is 7"); again != (host.Amount{}) {
 		t.Errorf("told %+v once more", again)
+	}
+}
+
+// What is counted does not stay for ever, nor keep others from being counted.
+func TestWhatSessionsUsedMakesRoom(t *testing.T) {
+	r, ctx := newRig(t, shop), t.Context()
+	r.hasUsed(session(1), host.Amount{Tokens: -1})
+	if len(r.used) != 0 {
+		t.Errorf("nothing is counted as %+v", r.used)
+	}
+	for _, end := range []func(context.Context, host.SessionRef) error{r.sessionEnded, r.purged} {
+		r.hasUsed(session(1), host.Amount{Tokens: 5})
+		must(t, end(ctx, session(1)))
+		if len(r.used) != 0 {
+			t.Errorf("after its end the session has used %+v", r.used)
+		}
+	}
+	for n := range maxTurns + 1 {
+		r.now = r.now.Add(time.Second)
+		r.hasUsed(session(n), host.Amount{Tokens: 5})
+	}
+	if _, first := r.used[session(0)]; first || len(r.used) != maxTurns || r.takeUsed(ctx, session(maxTurns)).Tokens != 5 {
+		t.Errorf("of %d sessions, %d are counted", maxTurns+1, len(r.used))
+	}
+}
+
+func TestWhatALateHookWasToTellIsToldByTheNext(t *testing.T) {
+	r := newRig(t, shop)
+	r.hasUsed(session(1), host.Amount{Tokens: 5})
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	in, err := r.before(late, host.Reasoning{Session: session(1), Input: 1, Round: 1, Text: "hello"})
+	must(t, err)
+	if rest := r.used1(t, 1, "hello"); in.Used.Tokens != 0 || rest.Tokens != 5 {
+		t.Errorf("told %d tokens too late, and then %d", in.Used.Tokens, rest.Tokens)
+	}
+}
+
+// A purge breaks off the hearing of the user's other sessions, and the operator sees it.
+func TestAHearingThatIsBrokenOffIsLogged(t *testing.T) {
+	r := newRig(t, shop)
+	var log strings.Builder
+	r.background.log = slog.New(slog.NewTextHandler(&log, nil))
+	asked := make(chan struct{})
+	r.Ask = func(ctx context.Context, _, _ string, _ json.RawMessage) (string, host.Amount, error) {
+		close(asked)
+		<-ctx.Done()
+		return "", host.Amount{}, ctx.Err()
+	}
+	r.say(2, "my lucky number is 7")
+	<-asked
+	must(t, r.purged(t.Context(), session(1)))
+	if said := log.String(); !strings.Contains(said, "breaks off") || !strings.Contains(said, "s2") || strings.Contains(said, "lucky") {
+		t.Errorf("the log says %q", said)
 	}
 }
 

@@ -130,3 +130,23 @@ func TestAPurgedSessionIsNotToldByItsLive(t *testing.T) {
 		t.Errorf("left of it: %q", left)
 	}
 }
+
+// What another session of the same live did is still told.
+func TestAPurgeLeavesTheOtherSessionsOfItsLive(t *testing.T) {
+	r, ctx := newRig(t, shop), t.Context()
+	r.begins("L1")
+	r.doesIn("L1", 1, "shop.close", `{}`, host.Done)
+	r.doesIn("L1", 2, "shop.close", `{}`, host.Done)
+	r.now = time.Now().Add(time.Minute)
+	for n := 1; n <= 2; n++ {
+		must(t, r.sessionEnded(ctx, session(n)))
+	}
+	r.event("live.end", "L1")
+	if len(r.behaviour()) != 3 {
+		t.Fatalf("the sessions and the live left %q", r.behaviour())
+	}
+	must(t, r.purged(ctx, session(1)))
+	if left := r.behaviour(); len(left) != 1 || !strings.HasPrefix(left[0], "Session s2 ") {
+		t.Errorf("left of it: %q", left)
+	}
+}

@@ -17,6 +17,7 @@ func (r *Recall) purged(ctx context.Context, ref host.SessionRef) error {
 	o := ownerOf(ref)
 	r.take(ref)
 	r.Forgotten(o) // other turns may have recalled it
+	r.dropUsed(ref)
 	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref, purged: true})
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (r *Recall) madeOf(ctx context.Context, o keeper.Owner, session host.Sessio
 		}
 		for _, n := range page {
 			after = n.ID
-			if n.Source.Session == session || isTrajectory(n) && lives[n.Source.Live] || slices.ContainsFunc(n.Source.Derived, ofCall) {
+			if n.Source.Session == session || ofLive(n) && lives[n.Source.Live] || slices.ContainsFunc(n.Source.Derived, ofCall) {
 				gone = append(gone, n.ID)
 			}
 		}

@@ -19,12 +19,13 @@ func toAsk(question string) string {
 // choices tells the model of the declarations before it that contradict each other and
 // between which the user has not chosen, and asks the user about one of them where the
 // words are about its topic: what is being done depends on it, whether the policy makes
-// that a decision or not. What fails is told to the operator; the declarations stand.
-func (r *Recall) choices(ctx context.Context, q host.Reasoning, found []memory.Node) (remarks []string) {
+// that a decision or not. The question stands first. What fails is told to the operator;
+// the declarations stand.
+func (r *Recall) choices(ctx context.Context, q host.Reasoning, found []memory.Node) (question, remarks []string) {
 	waiting, err := r.Keeper.Waiting(ctx, ownerOf(q.Session))
 	if err != nil {
 		r.Logger.WarnContext(ctx, "it is not known which of the user's words contradict each other", "session", q.Session.String(), "error", err)
-		return nil
+		return nil, nil
 	}
 	for _, w := range waiting {
 		if w.IsChoice() && has(found, w.Memory) && has(found, w.Other) {
@@ -36,10 +37,10 @@ func (r *Recall) choices(ctx context.Context, q host.Reasoning, found []memory.N
 	}
 	r.know(q, func(t *turn) {
 		if t.choice != "" {
-			remarks = append(remarks, toAsk(t.choice))
+			question = []string{toAsk(t.choice)}
 		}
 	})
-	return remarks
+	return question, remarks
 }
 
 // askChoice notes for a turn the choice that the user's words are about.

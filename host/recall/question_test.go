@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/window"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/keeper"
 )
@@ -163,5 +164,38 @@ func TestTheModelsReadingReplacesNothing(t *testing.T) {
 	told, _, _ := r.say(2, "开场怎么安排")
 	if !strings.Contains(told, "8分钟") || r.choice().Memory != ten.ID {
 		t.Errorf("told %s", told)
+	}
+}
+
+// What the user is to be asked reaches the model whole, whatever is in it and stands beside it.
+func TestAQuestionStandsWholeBeforeTheModel(t *testing.T) {
+	for _, words := range []string{strings.Repeat("<&>[]`", 200), strings.Repeat("\"\\", 500), strings.Repeat("长", 1000), "short"} {
+		line := toAsk(words)
+		hint := window.Layers{Notes: []string{line}}.Request().Hint
+		if !strings.Contains(hint, "- "+line+"\n") {
+			t.Errorf("%q is cut: %s", words[:5], hint)
+		}
+		quoted := line[strings.Index(line, host.ToAsk)+len(host.ToAsk):]
+		var text string
+		if err := json.Unmarshal([]byte(quoted), &text); err != nil || !strings.HasPrefix(words, strings.TrimSuffix(text, "…")) {
+			t.Errorf("%s: %v", quoted, err)
+		}
+	}
+}
+
+// However much is to be said beside it, the question stands first.
+func TestTheQuestionStandsBeforeAllRemarks(t *testing.T) {
+	r := newRig(t, shop)
+	var many []string
+	for i := range 3 * maxRemarks {
+		many = append(many, fmt.Sprint("remark ", i))
+	}
+	r.input++
+	q := host.Reasoning{Session: session(3), Input: r.input, Round: 1, Text: "开场"}
+	r.begin(q)
+	r.know(q, func(at *turn) { at.heard, at.hearing, at.choice = true, heard{remarks: many}, "which counts?" })
+	lines := strings.Split(r.recollect(t.Context(), q).Text, "\n")
+	if !strings.HasSuffix(lines[0], `"which counts?"`) || len(lines) != maxRemarks {
+		t.Errorf("%d lines: %q", len(lines), lines)
 	}
 }

@@ -42,7 +42,7 @@ type Recall struct {
 	turns map[host.SessionRef]*turn // guarded by mu
 	swept time.Time                 // guarded by mu: when old turns were dropped last
 
-	used map[host.SessionRef]host.Amount // guarded by mu: by Ask, and not told to the agent yet
+	used map[host.SessionRef]using // guarded by mu: by Ask, and not told to the agent yet
 
 	background *background
 }
@@ -67,7 +67,7 @@ func New(c Config) *Recall {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	return &Recall{Config: c, turns: map[host.SessionRef]*turn{}, used: map[host.SessionRef]host.Amount{}, background: newBackground(c.Logger)}
+	return &Recall{Config: c, turns: map[host.SessionRef]*turn{}, used: map[host.SessionRef]using{}, background: newBackground(c.Logger)}
 }
 
 // Close ends what goes on in the background, and waits for it. It comes before the

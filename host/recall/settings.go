@@ -117,12 +117,13 @@ func (s Settings) Check() *abi.Problem {
 }
 
 // And gives what two entries of a policy say of one tenant: points, facts,
-// observations and measures of lift add up, and of the rest the later one counts.
+// observations and measures of lift add up, and of the rest the later one counts. The
+// first lift of a domain counts, so that the later entry's stand first.
 func (s Settings) And(more Settings) Settings {
 	s.Points = slices.Concat(s.Points, more.Points)
 	s.Facts = slices.Concat(s.Facts, more.Facts)
 	s.Seen = slices.Concat(s.Seen, more.Seen)
-	s.Lifts = slices.Concat(s.Lifts, more.Lifts)
+	s.Lifts = slices.Concat(more.Lifts, s.Lifts)
 	s.Conflicts = cmp.Or(more.Conflicts, s.Conflicts)
 	s.Forget = s.Forget.and(more.Forget)
 	return s

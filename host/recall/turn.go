@@ -107,6 +107,10 @@ func (r *Recall) Forgotten(o keeper.Owner) {
 	for ref, t := range r.turns {
 		if ownerOf(ref) == o {
 			t.words, t.choice, t.about, t.hearing, t.injected, t.sources, t.texts, t.shown = "", "", nil, heard{}, host.Injection{}, nil, nil, nil
+			t.question = ""
+			if t.at != nil {
+				t.say = t.form.Instruction("") // without the question, which has words
+			}
 			t.heard, t.found = true, true // nothing of it is heard or recalled again
 		}
 	}

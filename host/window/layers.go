@@ -56,7 +56,7 @@ const (
 	recalledLines = 20
 	recalledRunes = 4800 // of one line: a memory as memory.QuoteLine words it, with the text around a piece of a document
 	noteLines     = 20
-	noteRunes     = 1000 // of one line: what a guard has against an answer, in a few sentences
+	noteRunes     = 1300 // of one line: a few sentences, and memory.MaxQuotedBytes of a question that the user is to be asked
 )
 
 // Layers are what a request is made of, nine of them, in the order in which

@@ -139,6 +139,8 @@ func exercise(t *testing.T, r rig) {
 	must(t, err)
 	_, err = k.Owners(t.Context(), Owner{})
 	must(t, err)
+	_, err = k.Newest(t.Context(), ann, memory.Declared, memory.Preference)
+	must(t, err)
 	var file strings.Builder
 	_, err = k.Export(t.Context(), ann, &file, nil)
 	must(t, err)
