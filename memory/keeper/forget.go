@@ -244,10 +244,11 @@ func (k *Keeper) forgetOwner(ctx context.Context, o Owner, f *Forgotten) error {
 }
 
 // clearOwner removes what is not of one memory, some rows in each transaction: others
-// wait for it, and there may be years of decisions.
+// wait for it, and there may be years of decisions. Documents go before their places: one
+// that is there without them would be known, and nothing of it recalled.
 func (k *Keeper) clearOwner(ctx context.Context, o Owner) error {
 	for _, clear := range []func(*tx, context.Context, Owner) (int, error){
-		clearTable("memory_trace", "trace_id"), clearTable("memory_gap", "gap_id"), clearTable("memory_question", "question_id"), (*tx).clearLinks, (*tx).clearPieces} {
+		clearTable("memory_trace", "trace_id"), clearTable("memory_gap", "gap_id"), clearTable("memory_question", "question_id"), clearTable("memory_document", "document_id"), (*tx).clearLinks, (*tx).clearPieces} {
 		for n := longList; n == longList; {
 			err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
 				if n, err = clear(t, ctx, o); err == nil && n > 0 {

@@ -280,6 +280,25 @@ func TestADocumentIsKnownWhenAPieceOfItIsForgotten(t *testing.T) {
 	}
 }
 
+func TestADocumentIsLearnedAgainAfterAForgettingThatWasBrokenOff(t *testing.T) {
+	for broken := 1; ; broken++ {
+		r, power := sqliteRig(t), &fuse{}
+		r.db = power.over(r.db)
+		k := r.open()
+		k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+		power.light(broken, true)
+		_, err := k.Forget(t.Context(), ann, Wish{All: true})
+		power.putOut()
+		if err == nil {
+			break
+		}
+		k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+		if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != paragraphs(1, 2, 3) {
+			t.Errorf("after transaction %d the document is %q", broken, whole)
+		}
+	}
+}
+
 func TestMemoriesOfAnExportBecomeTheDocuments(t *testing.T) {
 	k := sqliteRig(t).open()
 	bob := Owner{"shop", "bob"}
