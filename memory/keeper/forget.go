@@ -189,6 +189,9 @@ func (k *Keeper) forgetSome(ctx context.Context, o Owner, batch []memory.ID, see
 	if err := k.silenceAll(ctx, o, batch); err != nil {
 		return err
 	}
+	if err := k.clearPlaces(ctx, o, batch); err != nil {
+		return err
+	}
 	var r Receipt
 	var from removed
 	err := k.change(ctx, func(ctx context.Context, t *tx) error {

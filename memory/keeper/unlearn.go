@@ -130,6 +130,38 @@ func (t *tx) reworded(ctx context.Context, o Owner, id memory.ID) error {
 	return t.touched(ctx, o, id)
 }
 
+const placesOfThese = "SELECT document_id, revision, piece_no, memory_id FROM memory_piece" + ofOwner + " AND memory_id IN "
+
+// clearPlaces removes places of a batch of memories, some in each transaction, until few
+// enough are left to go with the memories: others wait for it, and a log says the same
+// thousands of times.
+func (k *Keeper) clearPlaces(ctx context.Context, o Owner, ids []memory.ID) error {
+	list, args := inList(ids)
+	for n := longList; n == longList; {
+		err := k.change(ctx, func(ctx context.Context, t *tx) error {
+			at, err := pieceRows(ctx, t.on, placesOfThese+list+" LIMIT ?", append(append(ownerArgs(o), args...), longList)...)
+			if n = len(at); err != nil || n < longList {
+				return err
+			}
+			return t.removePlaces(ctx, o, at)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) removePlaces(ctx context.Context, o Owner, at []pieceRow) error {
+	for _, p := range at {
+		if _, err := exec(ctx, t.on, removePiece, p.args(o)...); err != nil {
+			return err
+		}
+	}
+	_, err := exec(ctx, t.on, setScrubTo, t.next())
+	return err
+}
+
 // removePieces removes the places of a memory.
 func (t *tx) removePieces(ctx context.Context, o Owner, id memory.ID) error {
 	at, err := pieceRows(ctx, t.on, rowsOfMemory, memoryArgs(o, id)...)
