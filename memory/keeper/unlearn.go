@@ -13,7 +13,7 @@ import (
 // forgetDocument forgets everything that names a document: its pieces, those that later
 // revisions superseded, and what came with an import of an export. The document goes
 // first, so that an import that is under way adds nothing behind it.
-func (k *Keeper) forgetDocument(ctx context.Context, o Owner, document string, f *Forgotten) error {
+func (k *Keeper) forgetDocument(ctx context.Context, o Owner, document string, before *prefaces, f *Forgotten) error {
 	err := k.change(ctx, func(ctx context.Context, t *tx) error {
 		if _, err := exec(ctx, t.on, removeDocument, documentArgs(o, document)...); err != nil {
 			return err
@@ -29,7 +29,7 @@ func (k *Keeper) forgetDocument(ctx context.Context, o Owner, document string, f
 			ids = append(ids, n.ID)
 		}
 		if err == nil && len(ids) > 0 {
-			p.After, err = ids[len(ids)-1], k.forgetThese(ctx, o, ids, f)
+			p.After, err = ids[len(ids)-1], k.forgetThese(ctx, o, ids, before, f)
 		}
 		more = len(page) == MaxPage
 	}
