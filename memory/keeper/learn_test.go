@@ -319,6 +319,20 @@ func TestMemoriesOfAnExportBecomeTheDocuments(t *testing.T) {
 	}
 }
 
+// Whoever imports one more document does not read all that there is.
+func TestAnImportReadsNoOtherPieceAndNoPrice(t *testing.T) {
+	r, times := sqliteRig(t), 0
+	list, _ := inList([]memory.ID{""})
+	r.db.Reads = asked{r.db.Reads, nodeColumns + ofOwner + " AND memory_id IN " + list, &times}
+	k := r.open(func(c *Config) { c.Store = nil })
+	k.testOnlyLearn(t, ann, cut.Document{ID: "other.md", Form: cut.Markdown}, paragraphs(1, 2, 3))
+	k.testOnlyRemember(t, ann, priced("1001", 80, k.now()), said("drinks wine"))
+	times = 0
+	if done := k.testOnlyLearn(t, ann, rules(), paragraphs(4, 5)); done.Kept != 2 || times != 0 {
+		t.Errorf("%d kept; memories are read %d times", done.Kept, times)
+	}
+}
+
 var errFault = errors.New("the power is out")
 
 // A fuse breaks a database that it was put over, for all who have it: from the n-th

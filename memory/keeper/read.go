@@ -159,9 +159,7 @@ func (k *Keeper) next(ctx context.Context, o Owner, p Page, after memory.ID) (so
 	if err != nil || len(ids) == 0 {
 		return nil, after, false, err
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	ids = ids[:min(len(ids), MaxPage)] // what is beyond is read again, by the next page
+	ids = firstOf(ids)
 	some, err = findAll(ctx, k.db.Reads, o, ids)
 	slices.SortFunc(some, func(a, b stored) int { return cmp.Compare(a.ID, b.ID) })
 	return some, ids[len(ids)-1], len(ids) == MaxPage, err
@@ -180,6 +178,14 @@ func (k *Keeper) idsOf(ctx context.Context, o Owner, p Page, after memory.ID, qu
 		}
 	}
 	return ids, nil
+}
+
+// firstOf gives the page of what idsOf gave, in order. What is beyond is read again, by
+// the next page.
+func firstOf(ids []memory.ID) []memory.ID {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), MaxPage)]
 }
 
 // orAll gives what is wanted, or all that there is where nothing is named.
