@@ -121,9 +121,10 @@ func (k *Keeper) list(ctx context.Context, o Owner, p Page) (page []stored, err 
 
 const nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_id LIMIT ?"
 
-// Each of these goes on in an index where the page before ended: a status and a layer at
-// a time, since of several together all that come after would be put in order for each
-// page. Of one kind they are, in the index alone: who asks for a kind asks for few.
+// The pages of one thing and of one layer go on in an index where the one before ended: a
+// status and a layer at a time, since of several together all that come after would be put
+// in order for each page. Those of a kind are put in order, on SQLite, and elsewhere may
+// be looked for along all ids: only people ask for a kind.
 const (
 	idsAfter   = " AND status = ? AND layer = ? AND memory_id > ? ORDER BY memory_id LIMIT ?"
 	idsAbout   = "SELECT memory_id FROM memory_node" + ofOwner + " AND entity = ?" + idsAfter
