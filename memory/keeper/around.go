@@ -8,7 +8,8 @@ import (
 	"github.com/sluicehq/sluice/memory"
 )
 
-// aroundReach is how many pieces before and behind a hit are looked at.
+// aroundReach is how many pieces before and behind a hit are looked at, where there is
+// room for as many.
 const aroundReach = 16
 
 // A Room bounds one passage.
@@ -58,7 +59,7 @@ func (k *Keeper) Around(ctx context.Context, o Owner, hits []memory.ID, room Roo
 	}
 	var all []Passage
 	for _, group := range byPart(hits, places) {
-		s, err := k.stretch(ctx, o, group)
+		s, err := k.stretch(ctx, o, group, min(aroundReach, int64(room.Pieces)))
 		if err != nil {
 			return nil, fail(op, err)
 		}
@@ -99,12 +100,12 @@ type stretch struct {
 	words  map[int64]string // own, of memories that count
 }
 
-// stretch reads the pieces near hits of one part.
-func (k *Keeper) stretch(ctx context.Context, o Owner, hits []Place) (stretch, error) {
+// stretch reads the pieces near hits of one part: no farther than a passage can reach.
+func (k *Keeper) stretch(ctx context.Context, o Owner, hits []Place, reach int64) (stretch, error) {
 	s := stretch{places: map[int64]Place{}, words: map[int64]string{}}
 	var ids []memory.ID
 	for _, h := range hits {
-		near, err := scanPlaces(ctx, k.db.Reads, placesNear, append(documentArgs(o, h.Document), h.Piece-aroundReach, h.Piece+aroundReach)...)
+		near, err := scanPlaces(ctx, k.db.Reads, placesNear, append(documentArgs(o, h.Document), h.Piece-reach, h.Piece+reach)...)
 		if err != nil {
 			return s, err
 		}

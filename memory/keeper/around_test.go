@@ -1,6 +1,8 @@
 package keeper
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 	cut "github.com/sluicehq/sluice/memory/documents"
 )
@@ -124,6 +127,40 @@ func TestAHitLeadsToWhatStandsBesideIt(t *testing.T) {
 		_, err := k.Around(t.Context(), ann, make([]memory.ID, MaxRecall+1), Room{})
 		wantCode(t, err, abi.BadValue)
 	})
+}
+
+// widest notes the longest list of values that a statement is given.
+type widest struct {
+	host.Statements
+	most *int
+}
+
+func (w widest) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	*w.most = max(*w.most, len(args))
+	return w.Statements.QueryContext(ctx, query, args...)
+}
+
+// It is asked for each input.
+func TestNoMoreIsReadAroundAHitThanThereIsRoomFor(t *testing.T) {
+	r, most := sqliteRig(t), 0
+	r.db.Reads = widest{r.db.Reads, &most}
+	k := r.open()
+	var numbers []int
+	for n := range 40 {
+		numbers = append(numbers, n)
+	}
+	k.testOnlyLearn(t, ann, rules(), paragraphs(numbers...))
+	hit := k.testOnlyPieces(t, ann, "rules.md")[20:21]
+	for pieces, want := range map[int]int{5: shortList, 99: longList} {
+		most = 0
+		all, err := k.Around(t.Context(), ann, hit, Room{1 << 20, pieces})
+		if must(t, err); len(all) != 1 || len(all[0].Pieces) != min(pieces, 2*aroundReach+1) {
+			t.Fatalf("%d pieces: %+v", pieces, all)
+		}
+		if most > want+2 { // with the owner
+			t.Errorf("with room for %d pieces a statement names %d", pieces, most)
+		}
+	}
 }
 
 func TestSurroundingsHaveNothingThatDoesNotCount(t *testing.T) {

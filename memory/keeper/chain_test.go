@@ -72,6 +72,9 @@ func TestLookingUpReadsNotAllOfAUser(t *testing.T) {
 		latestOf:       {"shop", "ann", "x", 1},
 		linksOf:        {"shop", "ann", "x", roleChoice, 1},
 		foremostOfThem: {"shop", "ann", 1},
+		idsAbout:       {"shop", "ann", "x", "active", 2, "x", 1},
+		idsOfKind:      {"shop", "ann", "fact", "active", 2, "x", 1},
+		idsOfLayer:     {"shop", "ann", "active", 2, "x", 1},
 
 		linkedTo:           {"shop", "ann", roleNext, "x"},
 		removeLink:         {"shop", "ann", "x", roleNext, "y"},

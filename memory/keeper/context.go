@@ -20,18 +20,27 @@ func phrase(text string) string {
 	return "\x00" + strings.Join(sequenceOf(text), "\x00") + "\x00"
 }
 
+// prefaces are those of all of an owner's declarations, for one forgetting: they are read
+// once, when it first asks, and those that were cleared are taken out.
+type prefaces struct {
+	all  []preface
+	read bool
+}
+
 // clearPrefaces takes what stands before the words of declarations out of what is
 // searched, wherever it has the words of memories that are to be forgotten: those
 // declarations were made in the same breath, and stay. They are found by their own words
 // from then on.
-func (k *Keeper) clearPrefaces(ctx context.Context, o Owner, gone []memory.ID) error {
-	prefaces, err := k.prefaces(ctx, o)
-	if err != nil {
-		return err
+func (k *Keeper) clearPrefaces(ctx context.Context, o Owner, gone []memory.ID, before *prefaces) (err error) {
+	if !before.read {
+		if before.all, err = k.prefaces(ctx, o); err != nil {
+			return err
+		}
+		before.read = true
 	}
 	var carrying []memory.ID
 	for some := range slices.Chunk(gone, longList) {
-		if len(prefaces) == 0 {
+		if len(before.all) == 0 {
 			break
 		}
 		all, err := findAll(ctx, k.db.Reads, o, some)
@@ -40,7 +49,7 @@ func (k *Keeper) clearPrefaces(ctx context.Context, o Owner, gone []memory.ID) e
 		}
 		for _, s := range all {
 			words := phrase(s.Text)
-			prefaces = slices.DeleteFunc(prefaces, func(p preface) bool {
+			before.all = slices.DeleteFunc(before.all, func(p preface) bool {
 				carries := strings.Contains(p.words, words)
 				if carries {
 					carrying = append(carrying, p.id)
@@ -57,8 +66,8 @@ func (k *Keeper) clearPrefaces(ctx context.Context, o Owner, gone []memory.ID) e
 	return nil
 }
 
-// prefaces gives those of all of an owner's declarations. Pieces of documents have
-// headings there, and are another matter.
+// prefaces reads those of all of an owner's declarations. A declaration that came of a
+// document has headings there, and is another matter.
 func (k *Keeper) prefaces(ctx context.Context, o Owner) (all []preface, err error) {
 	p := Page{Layers: []memory.Layer{memory.Declared}, Limit: MaxPage}
 	for more := true; more; {

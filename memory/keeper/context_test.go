@@ -1,7 +1,11 @@
 package keeper
 
 import (
+	"context"
+	"database/sql"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/sluicehq/sluice/host"
@@ -59,6 +63,48 @@ func TestTheUserIsTheSpeakerOfWhatNobodyNames(t *testing.T) {
 		must(t, err)
 		if kept.Verified != n {
 			t.Errorf("after input %s it is verified %d times", input, kept.Verified)
+		}
+	}
+}
+
+// asked counts how often something is asked.
+type asked struct {
+	host.Statements
+	query string
+	times *int
+}
+
+func (a asked) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if query == a.query {
+		*a.times++
+	}
+	return a.Statements.QueryContext(ctx, query, args...)
+}
+
+// The last memory of many about a thing still has its words taken out of what they stand
+// before; the declarations are read for the first.
+func TestAForgettingReadsTheDeclarationsOnce(t *testing.T) {
+	r, times := sqliteRig(t), 0
+	r.db.Reads = asked{r.db.Reads, idsOfLayer, &times}
+	k := r.open(func(c *Config) { c.Store = nil })
+	var facts []memory.Node
+	for i := range 2*MaxForget + 1 {
+		facts = append(facts, memory.Node{Text: fmt.Sprintf("price%d of a hat", i), Layer: memory.Fact, Kind: memory.FactOf, Entity: "hat"})
+	}
+	for some := range slices.Chunk(facts, MaxRemember) {
+		k.testOnlyRemember(t, ann, some...)
+	}
+	first, last := said("openings are short"), said("endings are long")
+	first.IndexText, last.IndexText = facts[0].Text+"\n"+first.Text, facts[len(facts)-1].Text+"\n"+last.Text
+	ids := k.testOnlyRemember(t, ann, first, last)
+	_, err := k.Forget(t.Context(), ann, Wish{Entity: "hat"})
+	must(t, err)
+	if times != 4 { // one for each status
+		t.Errorf("they are asked for %d times", times)
+	}
+	for _, id := range ids {
+		if n := k.testOnlyGet(t, ann, id); n.IndexText != "" {
+			t.Errorf("%q stands before %q", n.IndexText, n.Text)
 		}
 	}
 }

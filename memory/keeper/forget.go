@@ -72,16 +72,17 @@ func (k *Keeper) Forget(ctx context.Context, o Owner, wish Wish) (Forgotten, err
 		return Forgotten{}, fail(op, err)
 	}
 	var f Forgotten
+	var before prefaces
 	var err error
 	switch {
 	case wish.All:
 		err = k.forgetOwner(ctx, o, &f)
 	case wish.Entity != "":
-		err = k.forgetEntity(ctx, o, wish.Entity, &f)
+		err = k.forgetEntity(ctx, o, wish.Entity, &before, &f)
 	case wish.Document != "":
-		err = k.forgetDocument(ctx, o, wish.Document, &f)
+		err = k.forgetDocument(ctx, o, wish.Document, &before, &f)
 	default:
-		err = k.forgetThese(ctx, o, wish.IDs, &f)
+		err = k.forgetThese(ctx, o, wish.IDs, &before, &f)
 	}
 	if err != nil {
 		return f, fail(op, err)
@@ -146,11 +147,11 @@ const (
 	idsOfOwner  = "SELECT memory_id FROM memory_node" + ofOwner + " ORDER BY memory_id LIMIT ?"
 )
 
-func (k *Keeper) forgetEntity(ctx context.Context, o Owner, entity string, f *Forgotten) error {
+func (k *Keeper) forgetEntity(ctx context.Context, o Owner, entity string, before *prefaces, f *Forgotten) error {
 	for {
 		ids, err := texts[memory.ID](ctx, k.db.Reads, idsOfEntity, append(ownerArgs(o), entity, MaxForget)...)
 		if err == nil {
-			err = k.forgetThese(ctx, o, ids, f)
+			err = k.forgetThese(ctx, o, ids, before, f)
 		}
 		if err != nil || len(ids) == 0 {
 			return err
@@ -161,13 +162,13 @@ func (k *Keeper) forgetEntity(ctx context.Context, o Owner, entity string, f *Fo
 // forgetThese forgets memories with what was made of them and what they superseded,
 // a batch in each transaction. The farthest go first: when it is broken off, what is
 // left still hangs together, and a repetition finds it.
-func (k *Keeper) forgetThese(ctx context.Context, o Owner, ids []memory.ID, f *Forgotten) error {
+func (k *Keeper) forgetThese(ctx context.Context, o Owner, ids []memory.ID, before *prefaces, f *Forgotten) error {
 	seen := map[memory.ID]bool{}
 	all, err := madeOf(ctx, k.db.Reads, o, ids, func(id memory.ID) bool { return seen[id] })
 	if err != nil {
 		return err
 	}
-	if err := k.clearPrefaces(ctx, o, all); err != nil {
+	if err := k.clearPrefaces(ctx, o, all, before); err != nil {
 		return err
 	}
 	for _, id := range all {
@@ -187,6 +188,9 @@ func (k *Keeper) forgetThese(ctx context.Context, o Owner, ids []memory.ID, f *F
 // all were looked for.
 func (k *Keeper) forgetSome(ctx context.Context, o Owner, batch []memory.ID, seen map[memory.ID]bool, f *Forgotten) error {
 	if err := k.silenceAll(ctx, o, batch); err != nil {
+		return err
+	}
+	if err := k.clearPlaces(ctx, o, batch); err != nil {
 		return err
 	}
 	var r Receipt
@@ -244,10 +248,11 @@ func (k *Keeper) forgetOwner(ctx context.Context, o Owner, f *Forgotten) error {
 }
 
 // clearOwner removes what is not of one memory, some rows in each transaction: others
-// wait for it, and there may be years of decisions.
+// wait for it, and there may be years of decisions. Documents go before their places: one
+// that is there without them would be known, and nothing of it recalled.
 func (k *Keeper) clearOwner(ctx context.Context, o Owner) error {
 	for _, clear := range []func(*tx, context.Context, Owner) (int, error){
-		clearTable("memory_trace", "trace_id"), clearTable("memory_gap", "gap_id"), clearTable("memory_question", "question_id"), (*tx).clearLinks, (*tx).clearPieces} {
+		clearTable("memory_trace", "trace_id"), clearTable("memory_gap", "gap_id"), clearTable("memory_question", "question_id"), clearTable("memory_document", "document_id"), (*tx).clearLinks, (*tx).clearPieces} {
 		for n := longList; n == longList; {
 			err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
 				if n, err = clear(t, ctx, o); err == nil && n > 0 {

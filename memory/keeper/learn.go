@@ -41,7 +41,8 @@ type Learned struct {
 
 // Learn keeps a document's pieces as memories of an owner, in the place of what was
 // learned of the document of this id before. The same text, described in the same way,
-// is known and changes nothing. Of another one, the pieces that are word for word there
+// is known and changes nothing, unless some of it was archived or purged since: then it
+// is learned again. Of another one, the pieces that are word for word there
 // stay, whatever their place; what is new is kept; and what is gone is superseded when
 // all that is new is there, which Restore takes back. What is no text to its end is kept in
 // no part. Piece by piece an archived memory comes back; one that was falsified, or that
@@ -64,6 +65,9 @@ func (k *Keeper) Learn(ctx context.Context, o Owner, d cut.Document, source io.R
 		return Learned{}, fail(op, err)
 	}
 	l := learning{owner: o, progress: progress}
+	if l.faded, err = k.hasFaded(ctx, o, d.ID); err != nil {
+		return Learned{}, fail(op, err)
+	}
 	if err := k.change(ctx, func(ctx context.Context, t *tx) error { return l.begin(ctx, t, whole) }); err != nil {
 		return Learned{}, fail(op, err)
 	}
@@ -121,6 +125,7 @@ type learning struct {
 	owner    Owner
 	progress func(pieces int)
 	done     Learned
+	faded    bool // some of what the document was is archived
 	strays   map[string]memory.ID
 	last     lastPiece
 }
@@ -161,7 +166,7 @@ func (l *learning) begin(ctx context.Context, t *tx, whole Document) error {
 		return err
 	}
 	l.done = Learned{Document: whole}
-	if found && had.Revision > 0 && had.Revision == begun && had.Digest == whole.Digest && described(had) == described(whole) {
+	if found && !l.faded && had.Revision > 0 && had.Revision == begun && had.Digest == whole.Digest && described(had) == described(whole) {
 		l.done = Learned{Document: had, Known: true}
 		return nil
 	}
@@ -171,6 +176,33 @@ func (l *learning) begin(ctx context.Context, t *tx, whole Document) error {
 		statement, had.Document = makeDocument, whole.Document
 	}
 	return t.saveDocument(ctx, l.owner, statement, had, l.done.Revision)
+}
+
+const (
+	fadedPiece = "SELECT p.memory_id FROM memory_piece p JOIN memory_node n ON n.tenant_id = p.tenant_id AND n.user_id = p.user_id AND n.memory_id = p.memory_id " +
+		"WHERE p.tenant_id = ? AND p.user_id = ? AND p.document_id = ? AND n.status = '" + string(memory.Archived) + "' LIMIT 1"
+	purgedFrom = "SELECT DISTINCT p.document_id FROM memory_piece p JOIN memory_document d ON d.tenant_id = p.tenant_id AND d.user_id = p.user_id AND d.document_id = p.document_id AND d.begun = p.revision " +
+		"WHERE p.tenant_id = ? AND p.user_id = ? AND p.memory_id = ?"
+	notWhole = "UPDATE memory_document SET begun = ?" + ofDocument
+)
+
+// hasFaded tells whether a piece of a document is archived. It is asked before others
+// have to wait for the answer: a large document has many pieces.
+func (k *Keeper) hasFaded(ctx context.Context, o Owner, document string) (bool, error) {
+	var id memory.ID
+	return row(ctx, k.db.Reads, fadedPiece, documentArgs(o, document), &id)
+}
+
+// unlearn has the documents that a memory is a piece of be learned again when they are
+// imported next, since they are not whole without it.
+func (t *tx) unlearn(ctx context.Context, o Owner, id memory.ID) error {
+	of, err := texts[string](ctx, t.on, purgedFrom, memoryArgs(o, id)...)
+	for _, document := range of {
+		if err == nil {
+			_, err = exec(ctx, t.on, notWhole, append([]any{t.next()}, documentArgs(o, document)...)...)
+		}
+	}
+	return err
 }
 
 // described gives how a document was described, without when.
@@ -314,46 +346,65 @@ func (t *tx) findPiece(ctx context.Context, l *learning, digest string) (s store
 // maxStrays bounds the strays of one document, in memory. What is beyond is kept twice.
 const maxStrays = 100_000
 
-const placed = "SELECT DISTINCT memory_id FROM memory_piece" + ofOwner + " AND memory_id IN "
+const (
+	placed  = "SELECT DISTINCT memory_id FROM memory_piece" + ofOwner + " AND memory_id IN "
+	claimed = "SELECT memory_id FROM memory_claim" + ofOwner + " AND memory_id IN "
+)
 
-// straysOf gives memories that name a document, count, and have no place in it, by the
+// straysOf gives memories that name a document, count, and have no place in one, by the
 // digest of their words: such as came with an import of an export, or were restored. They
-// take the place of pieces of the same words.
+// take the place of pieces of the same words. Pieces, and facts with a claim, such as
+// prices, are most of what an owner has: they are left out before any of it is read.
 func (k *Keeper) straysOf(ctx context.Context, o Owner, document string) (map[string]memory.ID, error) {
 	strays := map[string]memory.ID{}
-	p := Page{Document: document, Statuses: []memory.Status{memory.Active, memory.Archived}}
+	p := Page{Document: document, Layers: []memory.Layer{memory.Fact}, Statuses: []memory.Status{memory.Active, memory.Archived}}
 	for more := true; more && len(strays) < maxStrays; {
-		page, err := k.List(ctx, o, p)
-		if err != nil || len(page) == 0 {
+		ids, err := k.idsOf(ctx, o, p, p.After, idsOfLayer)
+		if ids = firstOf(ids); err != nil || len(ids) == 0 {
 			return strays, err
 		}
-		more, p.After = len(page) == MaxPage, page[len(page)-1].ID
-		ids := make([]memory.ID, len(page))
-		for i, n := range page {
-			ids[i] = n.ID
+		more, p.After = len(ids) == MaxPage, ids[len(ids)-1]
+		if ids, err = k.without(ctx, o, ids, placed); err == nil {
+			ids, err = k.without(ctx, o, ids, claimed)
 		}
-		list, args := inList(ids)
-		with, err := texts[memory.ID](ctx, k.db.Reads, placed+list, append(ownerArgs(o), args...)...)
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range page {
-			if !slices.Contains(with, n.ID) {
-				strays[wordsDigest(n)] = n.ID
+		all, err := findAll(ctx, k.db.Reads, o, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			if p.wants(s, k.now()) {
+				strays[wordsDigest(s.Node)] = s.ID
 			}
 		}
 	}
 	return strays, nil
 }
 
+// without gives those of a page of ids that a query does not find.
+func (k *Keeper) without(ctx context.Context, o Owner, ids []memory.ID, query string) ([]memory.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, args := inList(ids)
+	found, err := texts[memory.ID](ctx, k.db.Reads, query+list, append(ownerArgs(o), args...)...)
+	return slices.DeleteFunc(ids, func(id memory.ID) bool { return slices.Contains(found, id) }), err
+}
+
 const changeIndexWords = "UPDATE memory_node SET index_words = ?" + ofMemory
 
-// stay has an archived memory of a piece come back, and puts it under the title and
+// stay has an archived memory of a piece come back, as new as what a document
+// says now: its age would archive it again. And it puts it under the title and
 // the headings that are above it now.
 func (t *tx) stay(ctx context.Context, old stored, n memory.Node) error {
 	o := Owner{old.Tenant, old.User}
 	if old.Status == memory.Archived {
-		old.Status = memory.Active
+		old.Status, old.Agreed = memory.Active, t.at
+		if n.At.After(old.At) {
+			old.At = n.At
+		}
 		if err := t.lived(ctx, o, old.ID, Restored, SourceKey(n.Source)); err != nil {
 			return err
 		}

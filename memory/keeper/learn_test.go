@@ -225,6 +225,80 @@ func TestWhatSomebodySaidOfAPieceStaysWhenTheDocumentChanges(t *testing.T) {
 	}
 }
 
+// A file that is imported again is there again, whatever became of it meanwhile.
+func TestADocumentThatFadedIsLearnedAgain(t *testing.T) {
+	for name, purged := range map[string]bool{"archived": false, "purged": true} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, r rig) {
+				c := newClock()
+				k := r.open(withClock(c))
+				k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+				c.move(memory.DefaultForget().MaxAge[memory.Slow] + time.Hour)
+				faded, err := k.Tidy(t.Context(), ann, memory.DefaultForget(), "en")
+				if must(t, err); len(faded) != 3 {
+					t.Fatalf("%d pieces faded", len(faded))
+				}
+				kept, still := 0, 3
+				if purged {
+					_, err := k.Restore(t.Context(), ann, []memory.ID{faded[0].ID})
+					must(t, err)
+					c.move(time.Hour)
+					_, err = k.Purge(t.Context(), ann, 0)
+					must(t, err)
+					kept, still = 2, 1
+				}
+				c.move(time.Hour)
+				if done := k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3)); done.Known || done.Kept != kept || done.Still != still {
+					t.Errorf("%+v; want %d kept", done, kept)
+				}
+				checkPieces(t, k, rules())
+				if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != paragraphs(1, 2, 3) {
+					t.Errorf("the document is %q", whole)
+				}
+				if again := k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3)); !again.Known {
+					t.Errorf("once more: %+v", again)
+				}
+				if purged {
+					return // the one that was restored is as old as it was
+				}
+				if faded, err = k.Tidy(t.Context(), ann, memory.DefaultForget(), "en"); err != nil || len(faded) != 0 {
+					t.Errorf("the next job archived %+v, %v", faded, err)
+				}
+			})
+		})
+	}
+}
+
+// Who had a piece forgotten does not get it back with the same file.
+func TestADocumentIsKnownWhenAPieceOfItIsForgotten(t *testing.T) {
+	k := sqliteRig(t).open()
+	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+	_, err := k.Forget(t.Context(), ann, Wish{IDs: k.testOnlyPieces(t, ann, "rules.md")[1:2]})
+	must(t, err)
+	if again := k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3)); !again.Known {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestADocumentIsLearnedAgainAfterAForgettingThatWasBrokenOff(t *testing.T) {
+	for broken := 1; ; broken++ {
+		r, power := sqliteRig(t), &fuse{}
+		r.db = power.over(r.db)
+		k := r.open()
+		k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+		power.light(broken, true)
+		_, err := k.Forget(t.Context(), ann, Wish{All: true})
+		power.putOut()
+		if err == nil {
+			break
+		}
+		k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))
+		if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != paragraphs(1, 2, 3) {
+			t.Errorf("after transaction %d the document is %q", broken, whole)
+		}
+	}
+}
+
 func TestMemoriesOfAnExportBecomeTheDocuments(t *testing.T) {
 	k := sqliteRig(t).open()
 	bob := Owner{"shop", "bob"}
@@ -242,6 +316,20 @@ func TestMemoriesOfAnExportBecomeTheDocuments(t *testing.T) {
 	}
 	if n := len(k.testOnlyActive(t, bob)); n != 3 {
 		t.Errorf("bob has %d memories", n)
+	}
+}
+
+// Whoever imports one more document does not read all that there is.
+func TestAnImportReadsNoOtherPieceAndNoPrice(t *testing.T) {
+	r, times := sqliteRig(t), 0
+	list, _ := inList([]memory.ID{""})
+	r.db.Reads = asked{r.db.Reads, nodeColumns + ofOwner + " AND memory_id IN " + list, &times}
+	k := r.open(func(c *Config) { c.Store = nil })
+	k.testOnlyLearn(t, ann, cut.Document{ID: "other.md", Form: cut.Markdown}, paragraphs(1, 2, 3))
+	k.testOnlyRemember(t, ann, priced("1001", 80, k.now()), said("drinks wine"))
+	times = 0
+	if done := k.testOnlyLearn(t, ann, rules(), paragraphs(4, 5)); done.Kept != 2 || times != 0 {
+		t.Errorf("%d kept; memories are read %d times", done.Kept, times)
 	}
 }
 

@@ -15,10 +15,11 @@ const (
 
 // Purge removes for good the memories of an owner that were archived longer ago
 // than that, with their own gaps and questions, and gives a receipt for each
-// transaction; what is pinned or a constraint stays. Until then Restore brings them back. What was made of them stays, and
-// so do gaps that they are evidence of and traces that point to them: nobody asked
-// for their words to be gone, see Forget for that. What they had superseded is
-// superseded by what superseded them, if anything did.
+// transaction; what is pinned or a constraint stays. Until then Restore brings them
+// back, and afterwards another import of the documents that they are pieces of. What was
+// made of them stays, and so do gaps that they are evidence of and traces that point to
+// them: nobody asked for their words to be gone, see Forget for that. What they had
+// superseded is superseded by what superseded them, if anything did.
 func (k *Keeper) Purge(ctx context.Context, o Owner, olderThan time.Duration) ([]Receipt, error) {
 	const op = "keeper.Purge"
 	if err := o.check(); err != nil {
@@ -76,6 +77,9 @@ func (t *tx) purge(ctx context.Context, o Owner, after memory.ID, before time.Ti
 		return r, after, err
 	}
 	for _, id := range r.IDs {
+		if err := t.unlearn(ctx, o, id); err != nil {
+			return r, after, err
+		}
 		if err := t.purgeOne(ctx, o, id); err != nil {
 			return r, after, err
 		}

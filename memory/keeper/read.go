@@ -119,13 +119,17 @@ func (k *Keeper) list(ctx context.Context, o Owner, p Page) (page []stored, err 
 	return page, nil
 }
 
-// The plus has the order made of what an index of what is asked for gives, and not by
-// the index of ids, along which all memories of the owner would be read.
+const nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_id LIMIT ?"
+
+// The pages of one thing and of one layer go on in an index where the one before ended: a
+// status and a layer at a time, since of several together all that come after would be put
+// in order for each page. Those of a kind are put in order, on SQLite, and elsewhere may
+// be looked for along all ids: only people ask for a kind.
 const (
-	nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_id LIMIT ?"
-	idsAfter   = " AND +memory_id > ? ORDER BY +memory_id LIMIT ?"
-	idsOfKinds = "SELECT memory_id FROM memory_node" + ofOwner + " AND kind IN (?, ?, ?, ?, ?, ?) AND status IN (?, ?, ?, ?) AND layer IN (?, ?, ?)" + idsAfter
+	idsAfter   = " AND status = ? AND layer = ? AND memory_id > ? ORDER BY memory_id LIMIT ?"
 	idsAbout   = "SELECT memory_id FROM memory_node" + ofOwner + " AND entity = ?" + idsAfter
+	idsOfKind  = "SELECT memory_id FROM memory_node" + ofOwner + " AND kind = ?" + idsAfter
+	idsOfLayer = "SELECT memory_id FROM memory_node" + ofOwner + idsAfter
 )
 
 // next gives up to MaxPage memories after one, in the order of their ids, among which are
@@ -133,14 +137,19 @@ const (
 // after which one to go on, and whether there may be more.
 func (k *Keeper) next(ctx context.Context, o Owner, p Page, after memory.ID) (some []stored, last memory.ID, more bool, err error) {
 	var ids []memory.ID
-	switch args := ownerArgs(o); {
+	switch {
 	case p.Entity != "":
-		ids, err = texts[memory.ID](ctx, k.db.Reads, idsAbout, append(args, p.Entity, string(after), MaxPage)...)
-	case len(p.Kinds)+len(p.Layers) > 0:
-		args = append(args, either(p.Kinds, memory.Preference, memory.Constraint, memory.Feedback, memory.FactOf, memory.Habit, memory.Profile)...)
-		args = append(args, either(p.Statuses, memory.Active, memory.Superseded, memory.Falsified, memory.Archived)...)
-		args = append(args, either(p.Layers, memory.Declared, memory.Fact, memory.Behaviour)...)
-		ids, err = texts[memory.ID](ctx, k.db.Reads, idsOfKinds, append(args, string(after), MaxPage)...)
+		ids, err = k.idsOf(ctx, o, p, after, idsAbout, p.Entity)
+	case len(p.Kinds) > 0:
+		for _, kind := range p.Kinds {
+			if err == nil {
+				var more []memory.ID
+				more, err = k.idsOf(ctx, o, p, after, idsOfKind, string(kind))
+				ids = append(ids, more...)
+			}
+		}
+	case len(p.Layers) > 0:
+		ids, err = k.idsOf(ctx, o, p, after, idsOfLayer)
 	default:
 		some, err = k.nextOfAll(ctx, o, after)
 		if last = after; len(some) > 0 {
@@ -151,9 +160,41 @@ func (k *Keeper) next(ctx context.Context, o Owner, p Page, after memory.ID) (so
 	if err != nil || len(ids) == 0 {
 		return nil, after, false, err
 	}
+	ids = firstOf(ids)
 	some, err = findAll(ctx, k.db.Reads, o, ids)
 	slices.SortFunc(some, func(a, b stored) int { return cmp.Compare(a.ID, b.ID) })
 	return some, ids[len(ids)-1], len(ids) == MaxPage, err
+}
+
+// idsOf gives the first MaxPage ids after one of each status and layer that a page wants.
+func (k *Keeper) idsOf(ctx context.Context, o Owner, p Page, after memory.ID, query string, of ...any) (ids []memory.ID, err error) {
+	for _, status := range orAll(p.Statuses, memory.Active, memory.Superseded, memory.Falsified, memory.Archived) {
+		for _, layer := range orAll(p.Layers, memory.Declared, memory.Fact, memory.Behaviour) {
+			args := slices.Concat(ownerArgs(o), of, []any{string(status), int(layer), string(after), MaxPage})
+			some, err := texts[memory.ID](ctx, k.db.Reads, query, args...)
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, some...)
+		}
+	}
+	return ids, nil
+}
+
+// firstOf gives the page of what idsOf gave, in order. What is beyond is read again, by
+// the next page.
+func firstOf(ids []memory.ID) []memory.ID {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), MaxPage)]
+}
+
+// orAll gives what is wanted, or all that there is where nothing is named.
+func orAll[T any](wanted []T, all ...T) []T {
+	if len(wanted) > 0 {
+		return wanted
+	}
+	return all
 }
 
 func (k *Keeper) nextOfAll(ctx context.Context, o Owner, after memory.ID) (some []stored, err error) {
@@ -163,18 +204,6 @@ func (k *Keeper) nextOfAll(ctx context.Context, o Owner, after memory.ID) (some 
 		return err
 	})
 	return some, err
-}
-
-// either gives the values of a list of all that there are: those that are wanted, the
-// last one again and again, or all where none is named.
-func either[T ~string | ~int8](wanted []T, all ...T) (args []any) {
-	if len(wanted) == 0 || len(wanted) > len(all) {
-		wanted = all
-	}
-	for i := range all {
-		args = append(args, wanted[min(i, len(wanted)-1)])
-	}
-	return args
 }
 
 func (p Page) wants(s stored, now time.Time) bool {

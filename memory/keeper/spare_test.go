@@ -187,15 +187,7 @@ func TestAMemoryThatAQuestionWaitsAboutIsNotArchived(t *testing.T) {
 func TestForgettingAUserHoldsNobodyUpForAllDecisionsAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		largest := int64(0)
-		write := r.db.Write
-		r.db.Write = func(ctx context.Context, run func(context.Context, host.Statements) error) error {
-			return write(ctx, func(ctx context.Context, on host.Statements) error {
-				counted := &removals{Statements: on}
-				err := run(ctx, counted)
-				largest = max(largest, counted.removed)
-				return err
-			})
-		}
+		r.db = mostRemoved(r.db, &largest)
 		k := r.open()
 		ids := k.testOnlyRemember(t, ann, said("drinks red wine"), said("likes trains"))
 		for range longList + 50 {
@@ -212,6 +204,42 @@ func TestForgettingAUserHoldsNobodyUpForAllDecisionsAtOnce(t *testing.T) {
 			t.Errorf("%d traces are left, %v", len(traces), err)
 		}
 	})
+}
+
+// A log that says the same again and again has one memory in thousands of places.
+func TestForgettingWhatADocumentRepeatsHoldsNobodyUpForAllPlacesAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		largest := int64(0)
+		r.db = mostRemoved(r.db, &largest)
+		k := r.open(func(c *Config) { c.Store = nil })
+		k.testOnlyLearn(t, ann, rules(), strings.Repeat(paragraph(1), 3*longList))
+		if n := len(k.testOnlyPieces(t, ann, "rules.md")); n <= 2*longList {
+			t.Fatalf("it has %d places", n)
+		}
+		largest = 0
+		_, err := k.Forget(t.Context(), ann, Wish{Document: "rules.md"})
+		must(t, err)
+		if largest == 0 || largest > 2*longList { // the last places go with all other rows of the memories
+			t.Errorf("one transaction removes %d rows", largest)
+		}
+		if left := k.testOnlyPieces(t, ann, "rules.md"); len(left) != 0 || len(k.all(t, ann)) != 0 {
+			t.Errorf("%d places are left", len(left))
+		}
+	})
+}
+
+// mostRemoved notes how many rows the largest transaction removes.
+func mostRemoved(db host.Database, largest *int64) host.Database {
+	write := db.Write
+	db.Write = func(ctx context.Context, run func(context.Context, host.Statements) error) error {
+		return write(ctx, func(ctx context.Context, on host.Statements) error {
+			counted := &removals{Statements: on}
+			err := run(ctx, counted)
+			*largest = max(*largest, counted.removed)
+			return err
+		})
+	}
+	return db
 }
 
 // removals counts the rows that are removed.

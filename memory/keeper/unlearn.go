@@ -13,7 +13,7 @@ import (
 // forgetDocument forgets everything that names a document: its pieces, those that later
 // revisions superseded, and what came with an import of an export. The document goes
 // first, so that an import that is under way adds nothing behind it.
-func (k *Keeper) forgetDocument(ctx context.Context, o Owner, document string, f *Forgotten) error {
+func (k *Keeper) forgetDocument(ctx context.Context, o Owner, document string, before *prefaces, f *Forgotten) error {
 	err := k.change(ctx, func(ctx context.Context, t *tx) error {
 		if _, err := exec(ctx, t.on, removeDocument, documentArgs(o, document)...); err != nil {
 			return err
@@ -29,7 +29,7 @@ func (k *Keeper) forgetDocument(ctx context.Context, o Owner, document string, f
 			ids = append(ids, n.ID)
 		}
 		if err == nil && len(ids) > 0 {
-			p.After, err = ids[len(ids)-1], k.forgetThese(ctx, o, ids, f)
+			p.After, err = ids[len(ids)-1], k.forgetThese(ctx, o, ids, before, f)
 		}
 		more = len(page) == MaxPage
 	}
@@ -128,6 +128,38 @@ func (t *tx) reworded(ctx context.Context, o Owner, id memory.ID) error {
 		return err
 	}
 	return t.touched(ctx, o, id)
+}
+
+const placesOfThese = "SELECT document_id, revision, piece_no, memory_id FROM memory_piece" + ofOwner + " AND memory_id IN "
+
+// clearPlaces removes places of a batch of memories, some in each transaction, until few
+// enough are left to go with the memories: others wait for it, and a log says the same
+// thousands of times.
+func (k *Keeper) clearPlaces(ctx context.Context, o Owner, ids []memory.ID) error {
+	list, args := inList(ids)
+	for n := longList; n == longList; {
+		err := k.change(ctx, func(ctx context.Context, t *tx) error {
+			at, err := pieceRows(ctx, t.on, placesOfThese+list+" LIMIT ?", append(append(ownerArgs(o), args...), longList)...)
+			if n = len(at); err != nil || n < longList {
+				return err
+			}
+			return t.removePlaces(ctx, o, at)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) removePlaces(ctx context.Context, o Owner, at []pieceRow) error {
+	for _, p := range at {
+		if _, err := exec(ctx, t.on, removePiece, p.args(o)...); err != nil {
+			return err
+		}
+	}
+	_, err := exec(ctx, t.on, setScrubTo, t.next())
+	return err
 }
 
 // removePieces removes the places of a memory.
