@@ -45,7 +45,7 @@ func judgeBench(t *testing.T, model http.Handler, more map[string]string) (env f
 // meanwhile.
 func TestAVerdictReachesAHostThatRuns(t *testing.T) {
 	env, things := judgeBench(t, embedtest.Helpful(), nil)
-	p := &program{env: env, stderr: io.Discard, home: env("SLUICE_HOME"), memory: memoryFlags{
+	p := &program{env: env, stderr: io.Discard, home: env("SLUICE_HOME"), memory: memoryFlags{hear: byRules,
 		mode: "on", index: embedded, embedder: env("SLUICE_EMBEDDER"), dense: denseJudged, ranking: memory.MeasuredRanking}}
 	h, err := p.openHome(t.Context())
 	if err != nil {

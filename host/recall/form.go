@@ -80,7 +80,11 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 	if t.at == nil || strings.TrimSpace(q.Text) == "" {
 		return host.Opinion{}, nil
 	}
-	if found := memory.CheckForm(t.form, q.Text, t.texts...); len(found) > 0 {
+	said := q.Text
+	if t.wording != "" { // which offers "keep it" and the like, and recommends nothing
+		said = strings.ReplaceAll(said, t.wording, " ")
+	}
+	if found := memory.CheckForm(t.form, said, t.texts...); len(found) > 0 {
 		problem := abi.NewProblem(abi.Refused, "trust in %s is %.2f, so an answer about it may not say %q", t.at.Domain, t.trust, found[0].Words)
 		return host.Opinion{Problem: problem.WithHint("%s", t.form.Instruction("")), Instead: t.form.Withheld(t.at.Domain, t.trust, localeIn(q, t.words)), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
 	}

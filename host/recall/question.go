@@ -73,17 +73,21 @@ func (r *Recall) question(ctx context.Context, q host.Reasoning, points []memory
 		said, other, counts, failed := r.askedAbout(ctx, o, next)
 		switch err = failed; {
 		case err == nil && counts && next.IsChoice():
-			r.know(q, func(t *turn) { t.about = []string{said.Text, other.Text} })
-			return next.ChoiceText(said, other, localeOf(q.Text))
+			return r.word(q, next.ChoiceText(said, other, localeOf(q.Text)), said.Text, other.Text)
 		case err == nil && counts:
-			r.know(q, func(t *turn) { t.about = []string{said.Text} })
-			return next.Text(said, localeOf(q.Text))
+			return r.word(q, next.Text(said, localeOf(q.Text)), said.Text)
 		}
 		r.know(q, func(t *turn) { t.question = "" })
 		waiting = slices.DeleteFunc(waiting, func(w memory.Question) bool { return w.ID == next.ID }) // there is nothing left to ask
 	}
 	r.Logger.WarnContext(ctx, "no question could be asked", "session", q.Session.String(), "error", err)
 	return ""
+}
+
+// word notes the words of a turn's question, and the user's words that it is about.
+func (r *Recall) word(q host.Reasoning, wording string, about ...string) string {
+	r.know(q, func(t *turn) { t.wording, t.about = wording, about })
+	return wording
 }
 
 // claim notes the next question that fits a point for a turn, unless another turn is

@@ -40,6 +40,7 @@ type turn struct {
 	question string        // the id of one that the model is told to ask
 	choice   string        // the words of it, where it is which of two declarations counts
 	about    []string      // the user's words that it is about
+	wording  string        // its words as the model is given them
 	shown    *memory.Trace // of the last answer that passed
 }
 
@@ -107,7 +108,7 @@ func (r *Recall) Forgotten(o keeper.Owner) {
 	for ref, t := range r.turns {
 		if ownerOf(ref) == o {
 			t.words, t.choice, t.about, t.hearing, t.injected, t.sources, t.texts, t.shown = "", "", nil, heard{}, host.Injection{}, nil, nil, nil
-			t.question = ""
+			t.question, t.wording = "", ""
 			if t.at != nil {
 				t.say = t.form.Instruction("") // without the question, which has words
 			}
