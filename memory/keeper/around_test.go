@@ -144,7 +144,7 @@ func (w widest) QueryContext(ctx context.Context, query string, args ...any) (*s
 func TestNoMoreIsReadAroundAHitThanThereIsRoomFor(t *testing.T) {
 	r, most := sqliteRig(t), 0
 	r.db.Reads = widest{r.db.Reads, &most}
-	k := r.open()
+	k := r.open(func(c *Config) { c.Store = nil }) // and no follower, which reads beside it
 	var numbers []int
 	for n := range 40 {
 		numbers = append(numbers, n)

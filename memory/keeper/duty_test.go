@@ -30,6 +30,9 @@ func (s *held) Put(ctx context.Context, entries []memory.Entry) error {
 func usurp(t testing.TB, r rig, name string) {
 	t.Helper()
 	must(t, r.db.Write(context.Background(), func(ctx context.Context, on host.Statements) error {
+		if _, err := exec(ctx, on, "UPDATE memory_head SET scrub_to = scrub_to WHERE head_no = 1"); err != nil { // the lock of all changes, as a keeper has it
+			return err
+		}
 		_, err := exec(ctx, on, holdDuty, "keeper_else", time.Now().Add(time.Hour).UnixMicro(), name)
 		return err
 	}))
