@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,8 +115,8 @@ func (p *program) jobsCommand() *cobra.Command {
 		Use: "jobs", Short: "List periodic work: its last run, and its next", Args: cobra.NoArgs,
 		Long: `Jobs run on whatever host serves the store (sluice serve), each once for each time that it is due.
 Behind them stand the ends of sessions and lives that the host's hooks, such as memory, have not all taken.
-They are told again, less and less often and for two weeks at most; --again has those told once more
-that were given up.`,
+They are told again, less and less often and for two weeks at most; --again has those told again that
+were given up by then.`,
 		Example: "  sluice jobs\n  sluice jobs --json\n  sluice jobs --again",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.withHome(c.Context(), func(h *hall) error {
@@ -172,7 +173,7 @@ func (p *program) listJobs(ctx context.Context, h *hall) error {
 	w := newTable(p.stdout, 0)
 	fmt.Fprintln(w, "JOB\tLAST RUN\tNEXT RUN\tAT IT\tFAILURE")
 	for _, j := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.Name, whenever(j.EndedAt), whenever(j.NextAt), j.Holder, j.Failure)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.Name, whenever(j.EndedAt), whenever(j.NextAt), j.Holder, onOneLine(j.Failure))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -227,10 +228,13 @@ func (p *program) listOwed(owed []state.Owed) error {
 		if !e.Next.IsZero() {
 			next = when(e.Next)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", e.Tenant, e.User, e.what(), when(e.Ended), e.Tries, next, e.Failure)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", e.Tenant, e.User, e.what(), when(e.Ended), e.Tries, next, onOneLine(e.Failure))
 	}
 	return w.Flush()
 }
+
+// onOneLine gives what several failures say as one cell of a table.
+func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // whenever is when, for a time that may not have come.
 func whenever(t time.Time) string {

@@ -32,7 +32,7 @@ func TestJobsListsEndsThatAreOwed(t *testing.T) {
 		_, _, err = store.TakeOwed(t.Context(), owed, 0)
 	}
 	if err == nil {
-		err = store.SettleOwed(t.Context(), owed, "the index is away")
+		err = store.SettleOwed(t.Context(), owed, "the index\nis away")
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
