@@ -62,7 +62,7 @@ type stillness struct {
 
 // outlasts reports whether a session that waits for a person ends, too.
 func (s stillness) outlasts(last time.Time) bool {
-	return s.before.Sub(last)/(waitingTimes-1) > s.idle // beside the idle time that before is ago
+	return s.before.Sub(last)/(waitingTimes-1) > s.idle // before is one idle time ago already
 }
 
 // endRest looks at one session, and ends it if it is idle. It is

@@ -48,18 +48,18 @@ func (a *Agent) tell(ctx context.Context, o state.Owed) error {
 	} else {
 		errs = a.Dispatch.Hooks.Event(ctx, host.BusinessEvent{Session: o.Session, Live: o.Live, Kind: liveEnded, Time: o.EndedAt})
 	}
-	failed := errors.Join(errs...)
-	what := ""
+	a.Dispatch.Complain(o.Session, errs)
+	failed, what := errors.Join(errs...), ""
 	if failed != nil {
 		what = failed.Error()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 	defer cancel()
-	if err := a.Store.SettleOwed(ctx, o, what); err != nil {
-		errs = append(errs, err)
+	err := a.Store.SettleOwed(ctx, o, what)
+	if err != nil {
+		a.Dispatch.Log.WarnContext(ctx, "what became of telling an end could not be kept; it is told again", "end", nameOf(o), "error", err)
 	}
-	a.Dispatch.Complain(o.Session, errs)
-	return errors.Join(errs...)
+	return errors.Join(failed, err)
 }
 
 // tellNow tells of an end for whoever has just saved it, also where they have gone.
