@@ -32,6 +32,15 @@ const (
 // A guard is a hook whose silence counts as a no: where it fails, panics or is
 // slow, the call is refused or its result is not kept. An Observer's counts as
 // a yes, and what it decides is on record and nothing more.
+//
+// The end of a session, and that of a live, is told at least once: it is owed from the
+// moment that it is stored until no hook fails with it. So where one fails, or the
+// process dies, all of them are told again, up to some weeks later and by any host on
+// the store. A hook that keeps something keys it by the session or the live, so that
+// being told twice leaves the same; one that only observes may count an end twice. Ends
+// of one session that nobody could be told of are told as one, and a purge takes along
+// what is owed of its session. All else is told once: if the process dies then, not at
+// all.
 type Hook struct {
 	Name     string        // unique; it stands in the audit log
 	Observer bool          // never decides
@@ -47,9 +56,9 @@ type Hook struct {
 	PostToolCall  func(context.Context, ToolCall, Reply) (Opinion, error) // before a result is kept; a tier means nothing here
 	PostReasoning func(context.Context, Reasoning) (Opinion, error)       // before the model's words are kept; a tier means nothing here
 	OnTurnEnd     func(context.Context, TurnEnd) error
-	OnSessionEnd  func(context.Context, SessionRef) error
+	OnSessionEnd  func(context.Context, SessionRef) error    // at least once
 	OnPurge       func(context.Context, SessionRef) error    // a session's end, in the place of OnSessionEnd, where all that it left is to go
-	OnEvent       func(context.Context, BusinessEvent) error // such as the start and the end of a live
+	OnEvent       func(context.Context, BusinessEvent) error // such as the start of a live, and its end, which is told at least once
 	OnProblem     func(context.Context, Trouble) error       // the user is told of it
 	OnAlert       func(context.Context, Alert) error
 }
@@ -305,9 +314,14 @@ func (h *Hooks) TurnEnd(ctx context.Context, e TurnEnd) []error {
 	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, TurnEnd) error { return k.OnTurnEnd }, e, same)
 }
 
-// SessionEnd tells every hook, as TurnEnd does.
+// SessionEnd tells every hook; where one fails, the end is to be told again.
 func (h *Hooks) SessionEnd(ctx context.Context, s SessionRef) []error {
 	return tell(ctx, h.about(s.Tenant), func(k Hook) func(context.Context, SessionRef) error { return k.OnSessionEnd }, s, same)
+}
+
+// HearsEnds reports whether any hook is told of the ends of sessions or of events.
+func (h *Hooks) HearsEnds() bool {
+	return h != nil && slices.ContainsFunc(h.list, func(k *hooked) bool { return k.OnSessionEnd != nil || k.OnEvent != nil })
 }
 
 // Purge tells every hook that has OnPurge that a session is purged. Each error is one
@@ -327,7 +341,7 @@ func (h *Hooks) Purge(ctx context.Context, s SessionRef, ends bool) (left, errs 
 	}, s, same)
 }
 
-// Event tells every hook, as TurnEnd does.
+// Event tells every hook, as TurnEnd does; where it is an end and one fails, as SessionEnd.
 func (h *Hooks) Event(ctx context.Context, e BusinessEvent) []error {
 	return tell(ctx, h.about(e.Session.Tenant), func(k Hook) func(context.Context, BusinessEvent) error { return k.OnEvent }, e, BusinessEvent.own)
 }

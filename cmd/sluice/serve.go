@@ -22,8 +22,9 @@ func (p *program) serveCommand() *cobra.Command {
 		Long: `Serve loads the newest release of every skill of the registry and answers on loopback:
 POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), /uploads, /approvals/{id}, /clear,
 /mode and /calls/{id}/objection, GET /v1/approvals, /v1/tools, /v1/lives, /healthz and /readyz.
-A session in which nothing is said for --session-idle ends: what it leaves is kept in memory, and its next
-input goes on with it. Ctrl-C lets running turns finish.`,
+A session in which nothing is said for --session-idle ends, and one that waits for a person's answer after
+48 times as long: what it leaves is kept in memory, and its next input, or the answer, goes on with it.
+Ctrl-C lets running turns finish.`,
 		Example: `  sluice serve --registry ./registry.git
   curl -s -H 'Content-Type: application/json' -H 'Sluice-User: mia' -d '{}' http://127.0.0.1:7700/v1/sessions`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), listen, idle) },

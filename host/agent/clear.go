@@ -14,8 +14,8 @@ import (
 // topics, are not seen by the model any more. The messages stay on record, and
 // what skills keep (state, kv, files, memory) is not touched. An input whose
 // turn is not over is superseded. A session whose turn runs is Busy; one that
-// has said nothing is left as it is. It is an end of the session: the hooks are
-// told as EndSession does.
+// has said nothing is left as it is. It is an end of the session, of which the hooks
+// are told as EndSession does.
 func (a *Agent) Clear(ctx context.Context, ref host.SessionRef) error {
 	c := conversation{ref: ref}
 	values, err := a.Store.LoadState(ctx, ref, keySession, keyView)
@@ -44,10 +44,15 @@ func (a *Agent) Clear(ctx context.Context, ref host.SessionRef) error {
 	c.meta.Active, c.meta.Topics, c.meta.CutAt, c.meta.Cleared = "", 0, c.meta.Inputs, c.meta.Messages
 	c.first = c.meta.Messages // nothing is loaded, and nothing is said
 	ends := c.meta.ends()
-	if err := a.Store.SaveState(ctx, ref, append(c.changes(), more...)...); err != nil || !ends {
-		return err
+	changes := append(c.changes(), more...)
+	if !ends {
+		return a.Store.SaveState(ctx, ref, changes...)
 	}
-	return a.tellSessionEnd(ctx, ref)
+	owed, err := a.Store.SaveEnd(ctx, endingOf(ref, changes...))
+	if err == nil {
+		a.tellNow(ctx, owed)
+	}
+	return err
 }
 
 // ends notes that the session ends, and reports whether something was said
@@ -58,27 +63,22 @@ func (m *sessionValue) ends() bool {
 	return said
 }
 
-// EndSession tells the hooks that a session is over for now, and records that.
-// It reports whether it did: a session in which nothing was said since its last
+// EndSession ends a session for now, puts that on record, and tells the hooks. It
+// reports whether it did: a session in which nothing was said since its last
 // end ends once. Nothing of it is removed, and a new input simply begins it
 // again. A session whose turn runs is Busy. The hooks are told after the store
-// has it: where the process dies in between, they are not.
+// has it: where one fails, or the process dies in between, TellOwed tells them again.
 func (a *Agent) EndSession(ctx context.Context, ref host.SessionRef) (first bool, err error) {
-	first, err = a.endSession(ctx, ref)
-	if err != nil || !first {
-		return false, err
-	}
-	return true, a.tellSessionEnd(ctx, ref)
-}
-
-// endSession notes a session's end, and reports whether that is new.
-func (a *Agent) endSession(ctx context.Context, ref host.SessionRef) (first bool, err error) {
 	end, _, err := a.endOf(ctx, ref)
 	if err != nil || end == nil {
 		return false, err
 	}
-	err = a.Store.SaveState(ctx, ref, *end)
-	return err == nil, err
+	owed, err := a.Store.SaveEnd(ctx, endingOf(ref, *end))
+	if err != nil {
+		return false, err
+	}
+	a.tellNow(ctx, owed)
+	return true, nil
 }
 
 // endOf gives the change that notes a session's end, nil where that is noted, and when
@@ -98,22 +98,18 @@ func (a *Agent) endOf(ctx context.Context, ref host.SessionRef) (end *state.Chan
 // sessionEnded is the business event of a session's end, as records name it.
 const sessionEnded = "session.end"
 
-func (a *Agent) tellSessionEnd(ctx context.Context, ref host.SessionRef) error {
-	ctx = context.WithoutCancel(ctx) // the store has the end; what follows on it is not the caller's to break off
-	err := a.recordEvent(ctx, ref, sessionEnded)
-	a.Dispatch.Complain(ref, a.Dispatch.Hooks.SessionEnd(ctx, ref))
-	return err
+// endingOf gives what the end of a session keeps.
+func endingOf(ref host.SessionRef, changes ...state.Change) state.Ending {
+	return state.Ending{Session: ref, Changes: changes, Records: []host.Record{sessionRecord(ref, sessionEnded)}, Grace: owedFirst}
 }
 
-// recordEvent puts on record that something happened to a session.
-func (a *Agent) recordEvent(ctx context.Context, ref host.SessionRef, event string) error {
+// sessionRecord tells that something happened to a session.
+func sessionRecord(ref host.SessionRef, event string) host.Record {
 	detail, err := json.Marshal(struct {
 		Event string `json:"event"`
 	}{event})
 	if err != nil {
 		panic("BUG: an event does not marshal: " + err.Error())
 	}
-	ctx, cancel := context.WithTimeout(ctx, saveTime)
-	defer cancel()
-	return a.Store.Record(ctx, host.Record{Session: ref, Kind: host.RecordEvent, Detail: detail})
+	return host.Record{Session: ref, Kind: host.RecordEvent, Detail: detail}
 }

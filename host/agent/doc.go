@@ -70,10 +70,21 @@
 //  1. The store lists sessions whose lease was given back longest ago.
 //  2. One that has ended already is taken off the list until it is used. One that a
 //     turn has, that was used meanwhile, or that waits for a person's answer comes
-//     back after as long again.
-//  3. Under its lease it is looked at once more. Its end is saved with the lease's
-//     release, and then it is on record, and the hooks are told.
+//     back after as long again. The last ends, too, after many times as long.
+//  3. Under its lease it is looked at once more. Its end is saved, put on record and
+//     owed in one transaction; the lease is released, and the hooks are told.
 //  4. Its next input begins it again, with all that it had.
+//
+// # Life of an end that is owed (owed.go)
+//
+//  1. The end of a session or of a live is saved with a row that says that it is owed.
+//     Who saved it tells the hooks, and if none fails, removes the row.
+//  2. Where one fails or the process dies, TellOwed finds the row when it is due, on any
+//     host. It takes the session's lease, if there is a session, and a try: the row is
+//     counted up, and waits twice as long for its next try. So of two hosts one tells,
+//     and what kills its host does so only now and then.
+//  3. After the last try the log says so, and the row stays for people to see, until it
+//     is revived. The session's next end takes its place, and a purge removes it.
 //
 // What is stored under which keys, and how older versions of it are read, is in
 // keys.go. Sessions, Show and Messages look at it without a lease.
@@ -107,10 +118,11 @@
 //     them the turn ends, as unbacked.
 //
 // OnProblem hears of what breaks a turn off or ends it without an answer, beside
-// what dispatch tells of calls. OnTurnEnd, OnSessionEnd (EndSession, EndIdle,
-// Clear and Purge) and OnEvent (StartLive, EndLive) are told after the store has it, once:
-// if the process dies in between, not at all. A hook with OnPurge is told of a purge
-// by that instead, each time that it is asked for, before anything is removed.
+// what dispatch tells of calls. OnTurnEnd and the start of a live (StartLive) are told
+// after the store has it, once: if the process dies in between, not at all. OnSessionEnd
+// (EndSession, EndIdle, Clear and Purge) and the end of a live (EndLive) are told at least
+// once. A hook with OnPurge is told of a purge by that instead, each time that it is
+// asked for, before anything is removed.
 //
 // # Life of a budget (budget.go)
 //

@@ -406,8 +406,8 @@ func TestATurnsEndTellsWhatTheUserWasTold(t *testing.T) {
 	}
 }
 
-// TestEveryEndIsToldOnce: of turns, of sessions and of lives.
-func TestEveryEndIsToldOnce(t *testing.T) {
+// TestEveryEndIsToldOnceAtFirst: of turns, of sessions and of lives, whatever a hook says.
+func TestEveryEndIsToldOnceAtFirst(t *testing.T) {
 	ctx := t.Context()
 	h := newHouse(t, answers(says("one"), says("two"), says("three"), says("four"), says("five")))
 	var told []string

@@ -18,10 +18,15 @@ const (
 	maxFails = 10    // sessions that fail, after which it gives up: the store is away, and not one session damaged
 )
 
+// waitingTimes is how many times as long as others a session that waits for a person's
+// answer may be still: a day, where others end after half an hour. Questions have no
+// time-out, so without it a session that nobody answers would never end.
+const waitingTimes = 48
+
 // EndIdle ends sessions of all tenants in which nothing has happened for so long, as
 // EndSession does, and gives how many. It leaves a session whose turn runs, on any
-// replica, and one that waits for a person's answer; of two that end the same one, one
-// does. It looks at a bounded number, those that have rested for longest first: call it
+// replica; of two that end the same one, one does. One that waits for a person's answer
+// ends after 48 times as long; its questions stay open, and their answers go on with it. It looks at a bounded number, those that have rested for longest first: call it
 // again for the rest. A session that fails keeps no other one from its end.
 func (a *Agent) EndIdle(ctx context.Context, idle time.Duration) (ended int, err error) {
 	var errs []error
@@ -31,7 +36,7 @@ func (a *Agent) EndIdle(ctx context.Context, idle time.Duration) (ended int, err
 			return ended, errors.Join(append(errs, err)...)
 		}
 		for _, rest := range page {
-			first, err := a.endRest(ctx, rest, before)
+			first, err := a.endRest(ctx, rest, stillness{before, idle})
 			if first {
 				ended++
 			}
@@ -49,12 +54,23 @@ func (a *Agent) EndIdle(ctx context.Context, idle time.Duration) (ended int, err
 	return ended, errors.Join(errs...)
 }
 
-// endRest looks at one session, and ends it if it is idle since before a time. It is
+// A stillness is how long a session must have been still to end.
+type stillness struct {
+	before time.Time // since when, at the latest
+	idle   time.Duration
+}
+
+// outlasts reports whether a session that waits for a person ends, too.
+func (s stillness) outlasts(last time.Time) bool {
+	return s.before.Sub(last)/(waitingTimes-1) > s.idle // before is one idle time ago already
+}
+
+// endRest looks at one session, and ends it if it is idle. It is
 // looked at again in another while if it may have to be ended then.
-func (a *Agent) endRest(ctx context.Context, rest state.Rest, before time.Time) (first bool, err error) {
-	found, err := a.look(ctx, rest.Ref, before)
+func (a *Agent) endRest(ctx context.Context, rest state.Rest, still stillness) (first bool, err error) {
+	found, err := a.look(ctx, rest.Ref, still)
 	if err == nil && found.end != nil {
-		first, err = a.endLeased(ctx, rest.Ref, before)
+		first, err = a.endLeased(ctx, rest.Ref, still)
 	}
 	again := err != nil || found.again
 	if err != nil && host.ProblemOf(err).Code == abi.Busy {
@@ -63,22 +79,28 @@ func (a *Agent) endRest(ctx context.Context, rest state.Rest, before time.Time) 
 	return first, errors.Join(err, a.Store.Looked(ctx, rest, again))
 }
 
-// endLeased ends a session that seems idle, if under its lease it still is.
-func (a *Agent) endLeased(ctx context.Context, ref host.SessionRef, before time.Time) (first bool, err error) {
+// endLeased ends a session that seems idle, if under its lease it still is. The lease is
+// given back before the hooks are told.
+func (a *Agent) endLeased(ctx context.Context, ref host.SessionRef, still stillness) (first bool, err error) {
 	fence, err := a.Store.Lease(ctx, ref, host.NewID("idle_"), a.Lease)
 	if err != nil {
 		return false, err
 	}
-	found, err := a.look(ctx, ref, before)
+	found, err := a.look(ctx, ref, still)
 	releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 	defer cancel()
-	if err != nil || found.end == nil {
-		return false, errors.Join(err, a.Store.Release(releasing, ref, fence))
+	var owed state.Owed
+	if err == nil && found.end != nil {
+		ending := endingOf(ref, *found.end)
+		ending.Fence = fence
+		owed, err = a.Store.SaveEnd(releasing, ending)
+		first = err == nil
 	}
-	if err := a.Store.SaveReleasing(releasing, ref, fence, *found.end); err != nil {
-		return false, err
+	err = errors.Join(err, a.Store.Release(releasing, ref, fence))
+	if first {
+		a.tellNow(ctx, owed)
 	}
-	return true, a.tellSessionEnd(ctx, ref)
+	return first, err
 }
 
 // A finding is what a look at a session shows: the change that ends it, or whether it
@@ -88,15 +110,18 @@ type finding struct {
 	again bool
 }
 
-// look looks whether a session is idle since before a time. Every input, and all that
+// look looks whether a session is idle. Every input, and all that
 // a turn keeps, changes the session's value; so the store knows when it was last.
-func (a *Agent) look(ctx context.Context, ref host.SessionRef, before time.Time) (finding, error) {
+func (a *Agent) look(ctx context.Context, ref host.SessionRef, still stillness) (finding, error) {
 	end, last, err := a.endOf(ctx, ref)
 	if err != nil || end == nil {
 		return finding{}, err
 	}
-	if !last.Before(before) {
+	if !last.Before(still.before) {
 		return finding{again: true}, nil
+	}
+	if still.outlasts(last) {
+		return finding{end: end}, nil
 	}
 	open, err := a.Store.Approvals(ctx, ref.Tenant, state.ApprovalFilter{Session: ref, Status: state.ApprovalOpen, Limit: 1})
 	if err != nil || len(open) > 0 {

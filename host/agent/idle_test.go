@@ -160,10 +160,10 @@ func TestASessionThatWasUsedSinceItWasListedDoesNotEnd(t *testing.T) {
 			t.Fatalf("%+v, %v", rests, err)
 		}
 		first.mustTurn("2", "still here")
-		if ended, err := second.agent.endLeased(t.Context(), session.Ref, before); ended || err != nil {
+		if ended, err := second.agent.endLeased(t.Context(), session.Ref, stillness{before, idleAfter}); ended || err != nil {
 			t.Errorf("it ended: %v, %v", ended, err)
 		}
-		if ended, err := second.agent.endRest(t.Context(), rests[0], before); ended || err != nil {
+		if ended, err := second.agent.endRest(t.Context(), rests[0], stillness{before, idleAfter}); ended || err != nil {
 			t.Errorf("it ended: %v, %v", ended, err)
 		}
 		first.mustTurn("3", "and on") // nobody has it
@@ -195,6 +195,43 @@ func TestASessionThatWaitsForAPersonStays(t *testing.T) {
 			}
 			clock.pass(2 * idleAfter)
 			if n := h.endIdle(); n != 1 || ends.Load() != 1 {
+				t.Errorf("%d ended when the person had answered", n)
+			}
+		})
+	}
+}
+
+// A question that nobody answers keeps its session for a day, and no longer; it stays
+// open, and its answer goes on with the session.
+func TestASessionThatNobodyAnswersEndsMuchLater(t *testing.T) {
+	set := manySet(t)
+	for name, fresh := range databases() {
+		t.Run(name, func(t *testing.T) {
+			clock, ends := newClock(), atomic.Int32{}
+			h := newReplica(t, fresh(t), "first", set, state.Options{Now: clock.now})
+			h.countEnds(&ends)
+			h.agent.Model = ordering(t, orderPens)
+			asked := h.mustTurn("1", "order 20 pens").Pending
+			clock.pass(2 * idleAfter)
+			h.endIdle() // puts it at the end of the list, which is not what its time counts from
+			clock.pass((waitingTimes - 2) * idleAfter)
+			if n := h.endIdle(); n != 0 || ends.Load() != 0 {
+				t.Fatalf("%d ended while a person may still answer", n)
+			}
+			clock.pass(idleAfter + time.Second)
+			if n := h.endIdle(); n != 1 || ends.Load() != 1 {
+				t.Fatalf("%d ended after so long", n)
+			}
+			clock.pass(100 * idleAfter)
+			if n := h.endIdle(); n != 0 || ends.Load() != 1 {
+				t.Errorf("%d ended once more", n)
+			}
+			h.decide(asked[0], true, "")
+			if answer := h.goOn(asked[0]); !strings.HasPrefix(answer.Text, "It is done") {
+				t.Errorf("the answer is %q", answer.Text)
+			}
+			clock.pass(2 * idleAfter)
+			if n := h.endIdle(); n != 1 || ends.Load() != 2 {
 				t.Errorf("%d ended when the person had answered", n)
 			}
 		})

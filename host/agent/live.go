@@ -38,13 +38,13 @@ func (a *Agent) StartLive(ctx context.Context, tenant host.TenantID, live host.L
 }
 
 // EndLive ends a live of a tenant, and records that. It reports whether this
-// delivery was the first, and tells the hooks as StartLive does. A live that
-// never began is NotFound.
+// delivery was the first, and tells the hooks after the store has it: where one fails,
+// or the process dies in between, TellOwed tells them again. A live that never began is
+// NotFound.
 func (a *Agent) EndLive(ctx context.Context, tenant host.TenantID, live host.LiveID) (first bool, err error) {
-	e := liveEvent{Event: liveEnded, Live: live}
-	first, err = a.Store.EndLive(ctx, tenant, live, liveRecord(tenant, e))
+	owed, first, err := a.Store.EndLive(ctx, tenant, live, owedFirst, liveRecord(tenant, liveEvent{Event: liveEnded, Live: live}))
 	if first {
-		a.tellEvent(ctx, tenant, e)
+		a.tellNow(ctx, owed)
 	}
 	return first, err
 }

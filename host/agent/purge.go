@@ -38,13 +38,14 @@ const maxPurges = 100
 // their checkpoints, and its rows in the store; skills' kv and the audit log,
 // which are the tenant's, stay. The hooks that are told of it can still read it; one
 // that could not drop what it keeps of the session has the purge fail. It fails with
-// Busy while a turn of the session runs. What it has not removed when it fails, it
+// Busy while a turn of the session runs, or its end is told again, and no turn begins
+// before it is over. What it has not removed when it fails, it
 // removes when it is asked again.
 func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
-	if err := a.tellPurge(ctx, ref); err != nil {
-		return err
-	}
 	return a.alone(ctx, ref, "purge", func(ctx context.Context, fence host.Fence) error {
+		if err := a.tellPurge(ctx, ref, fence); err != nil {
+			return err
+		}
 		if err := a.purgeStores(ctx, ref); err != nil {
 			return err
 		}
@@ -59,28 +60,41 @@ func (a *Agent) Purge(ctx context.Context, ref host.SessionRef) error {
 }
 
 // tellPurge ends a session, and has the hooks drop what they keep of it. The log
-// tells of the purge, so that who reads it later keeps nothing of the session either.
-func (a *Agent) tellPurge(ctx context.Context, ref host.SessionRef) error {
-	ends, err := a.endSession(ctx, ref)
+// tells of the purge, so that who reads it later keeps nothing of the session either:
+// also where the end is owed and told again, because the purge was broken off.
+func (a *Agent) tellPurge(ctx context.Context, ref host.SessionRef, fence host.Fence) error {
+	ends, err := a.endForPurge(ctx, ref, fence)
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // the store has the end; who is told of it is not the caller's to break off
-	if ends {
-		err = a.recordEvent(ctx, ref, sessionEnded)
-	}
-	if err == nil {
-		err = a.recordEvent(ctx, ref, host.EventPurge)
-	}
-	if err != nil {
-		return err
-	}
-	left, errs := a.Dispatch.Hooks.Purge(ctx, ref, ends)
+	// The store has the end; who is told of it is not the caller's to break off.
+	left, errs := a.Dispatch.Hooks.Purge(context.WithoutCancel(ctx), ref, ends)
 	a.Dispatch.Complain(ref, errs)
 	if len(left) > 0 {
 		return host.Fail("agent.Purge", abi.NewProblem(abi.StoreFailure, "not all that was kept of session %s elsewhere could be removed", ref.Session).WithHint("purge it again"), errors.Join(left...))
 	}
 	return nil
+}
+
+// endForPurge puts a purge on record, with the session's end where it has not ended. It
+// reports whether hooks are to be told of an end.
+func (a *Agent) endForPurge(ctx context.Context, ref host.SessionRef, fence host.Fence) (ends bool, err error) {
+	purge := sessionRecord(ref, host.EventPurge)
+	end, _, err := a.endOf(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	if end == nil {
+		_, owed, err := a.Store.OwedEnd(ctx, ref)
+		if err != nil {
+			return false, err
+		}
+		return owed, a.Store.Record(ctx, purge)
+	}
+	ending := endingOf(ref, *end)
+	ending.Fence, ending.Records = fence, append(ending.Records, purge)
+	_, err = a.Store.SaveEnd(ctx, ending)
+	return err == nil, err
 }
 
 // PurgeWithRecords purges a session, and then takes the payload of its records

@@ -34,13 +34,15 @@
 //
 //  1. Its end keeps what was done in it, as one memory, and the habits of it alone (L3),
 //     beside those of several lives, and reconciles both with what the user said.
-//     Sessions of one live are one live, for habits and for contradictions.
+//     Sessions of one live are one live, for habits and for contradictions. An end may be
+//     told again, and leaves the same.
 //  2. The end of a live keeps what each user did in it, over all its sessions, in the same
-//     way, and has the tenant's log read for habits, in the background. Jobs do
+//     way, and then has the tenant's log read for habits, in the background. Jobs do
 //     the latter, archive what is worth little, and remove what was replaced long ago.
 //     What was done before a user had everything forgotten is not learnt again.
 //  3. A purge keeps nothing: it forgets what memory made of the session and of its
-//     calls, and takes the words out of its traces. It is over when that is done. What
+//     calls, and takes the words out of its traces. It is over when that is done. An end
+//     that goes on beside it reads the log once more, and forgets what it kept. What
 //     the model hears at that time of the user's other sessions is broken off, too, and
 //     is not heard again; the log says so.
 package recall

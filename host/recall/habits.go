@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/keeper"
@@ -74,12 +75,67 @@ func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
 }
 
 // consolidate keeps what was done in a session or a live, and the habits of it alone,
-// and reconciles.
+// and reconciles. It may be repeated. What was purged meanwhile is forgotten again: the
+// purge may have looked before it was kept.
 func (r *Recall) consolidate(ctx context.Context, o keeper.Owner, path memory.Node, calls []done) error {
 	once := r.Habits
 	once.Lives, once.MinLives = 1, 1
 	habits := memory.Habits(once, events(r.Settings(o.Tenant).Seen, calls), r.Now().UTC())
-	return r.keep(ctx, o, append([]memory.Node{path}, habits...))
+	if err := r.keep(ctx, o, append([]memory.Node{path}, habits...)); err != nil {
+		return err
+	}
+	if err := r.onePath(ctx, o, path); err != nil {
+		return err
+	}
+	last := map[host.SessionRef]done{}
+	for _, c := range calls {
+		last[c.session] = c
+	}
+	for ref, c := range last {
+		if err := r.forgetPurged(ctx, ref, c, calls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onePath has the newest trajectory of a session, or of a live, take the place of what
+// was kept of it when it ended before.
+func (r *Recall) onePath(ctx context.Context, o keeper.Owner, path memory.Node) error {
+	list, err := r.Keeper.Newest(ctx, o, memory.Behaviour, memory.Profile)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(n memory.Node) bool { return !isTrajectory(n) || scopeOf(n) != scopeOf(path) })
+	for i := 1; i < len(list); i++ {
+		if _, err := r.Keeper.Supersede(ctx, o, list[i].ID, list[0]); err != nil && codeOf(err) != abi.BadValue { // another end did it
+			return err
+		}
+	}
+	return nil
+}
+
+// A scope is what a trajectory is of: a session, or a live over all its sessions.
+type scope struct {
+	session host.SessionID
+	live    host.LiveID
+}
+
+func scopeOf(n memory.Node) scope {
+	if n.Source.Session != "" {
+		return scope{session: n.Source.Session}
+	}
+	return scope{live: n.Source.Live}
+}
+
+// forgetPurged forgets what was made of calls, if the log, which told the last one of a
+// session before, does not tell it any more.
+func (r *Recall) forgetPurged(ctx context.Context, ref host.SessionRef, last done, calls []done) error {
+	still, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref})
+	if err != nil || slices.ContainsFunc(still, func(c done) bool { return c.call == last.call }) {
+		return err
+	}
+	return r.forgetMade(ctx, ref, slices.DeleteFunc(slices.Clone(calls), func(c done) bool { return c.session != ref }))
 }
 
 // endWait is how long the end of a session waits for the model that hears: what was said
@@ -171,15 +227,16 @@ func isTrajectory(n memory.Node) bool {
 // ofLive tells the trajectories of lives from those of single sessions of them.
 func ofLive(n memory.Node) bool { return isTrajectory(n) && n.Source.Session == "" }
 
-// happened starts to consolidate what was done in a live when it ends, and to look for
-// habits of several.
-func (r *Recall) happened(_ context.Context, e host.BusinessEvent) error {
-	if tenant := e.Session.Tenant; e.Kind == "live.end" {
-		r.background.run(fmt.Sprintf("live %q %q", tenant, e.Live), backgroundTime, func(ctx context.Context) error {
-			return errors.Join(r.liveEnded(ctx, tenant, e.Live), r.Observe(ctx, tenant))
-		})
+// happened keeps what was done in a live when it ends. Habits of several lives, which
+// take the whole log and which a job looks for, too, are looked for in the background.
+func (r *Recall) happened(ctx context.Context, e host.BusinessEvent) error {
+	if e.Kind != "live.end" {
+		return nil
 	}
-	return nil
+	tenant := e.Session.Tenant
+	err := r.liveEnded(ctx, tenant, e.Live)
+	r.background.run(fmt.Sprintf("live %q %q", tenant, e.Live), backgroundTime, func(ctx context.Context) error { return r.Observe(ctx, tenant) })
+	return err
 }
 
 // liveEnded keeps of each user what was done in a live since it began, over all sessions

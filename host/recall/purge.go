@@ -22,6 +22,15 @@ func (r *Recall) purged(ctx context.Context, ref host.SessionRef) error {
 	if err != nil {
 		return err
 	}
+	if err := r.forgetMade(ctx, ref, calls); err != nil {
+		return err
+	}
+	return r.Keeper.Silence(ctx, o, ref.Session)
+}
+
+// forgetMade forgets the memories that come from a session or its calls.
+func (r *Recall) forgetMade(ctx context.Context, ref host.SessionRef, calls []done) error {
+	o := ownerOf(ref)
 	gone, err := r.madeOf(ctx, o, ref.Session, calls)
 	if err != nil {
 		return err
@@ -31,7 +40,7 @@ func (r *Recall) purged(ctx context.Context, ref host.SessionRef) error {
 			return err
 		}
 	}
-	return r.Keeper.Silence(ctx, o, ref.Session)
+	return nil
 }
 
 // madeOf gives the ids of an owner's memories that come from a session or its calls. What

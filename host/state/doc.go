@@ -1,9 +1,9 @@
 // Package state is the one concrete store: session state, the skills' kv,
 // claims on idempotency keys, questions to people and standing grants, the totals
-// of writes, the turns of periodic work, and audit records, in one database, so
-// that everything that a call leaves behind commits together or not at all. It owns
-// every statement, the migrations, and the clock that leases and times come
-// from. A tenant is part of every key.
+// of writes, ends that are still to be told, the turns of periodic work, and audit
+// records, in one database, so that everything that a call leaves behind commits
+// together or not at all. It owns every statement, the migrations, and the clock that
+// leases and times come from. A tenant is part of every key.
 //
 // The database is SQLite, or MariaDB or another that speaks MySQL's protocol. The
 // tests run on SQLite and MariaDB; every statement also passes the parsers of
@@ -94,6 +94,14 @@
 //  3. UseApproval gives an approved question to one call with that digest, and to
 //     the same call again when its turn is resumed.
 //  4. PurgeApprovals removes it some time after it was closed.
+//
+// # Life of an end that is owed
+//
+//  1. SaveEnd and EndLive keep it with the end itself, in the place of one of the same
+//     session, and it is due after the grace of who tells of it.
+//  2. TakeOwed gives a try to one caller, and moves when it is due. SettleOwed removes
+//     it, or keeps what the try failed with; PurgeSession removes it, too.
+//  3. One without a next try stays until ReviveOwed.
 //
 // # Life of a job's run
 //

@@ -48,20 +48,28 @@ func (s *Store) StartLive(ctx context.Context, tenant host.TenantID, live host.L
 	return first && err == nil, err
 }
 
-// EndLive ends a live, and keeps the records of its end with it. It reports
+// EndLive ends a live, and keeps with it the records of its end, and that the end is
+// owed, which the caller has a grace to tell of, before others do. It reports
 // whether this call was the one that did: an end that is delivered again
 // changes nothing. A live that never began is NotFound.
-func (s *Store) EndLive(ctx context.Context, tenant host.TenantID, live host.LiveID, records ...host.Record) (first bool, err error) {
+func (s *Store) EndLive(ctx context.Context, tenant host.TenantID, live host.LiveID, grace time.Duration, records ...host.Record) (owed Owed, first bool, err error) {
 	const op = "state.EndLive"
-	if records, err = checkLive(tenant, live, records); err != nil {
-		return false, s.fail(ctx, op, err)
+	if records, err = checkLive(tenant, live, records); err == nil {
+		err = checkSpan("grace", grace, MaxJobPause)
 	}
+	if err != nil {
+		return Owed{}, false, s.fail(ctx, op, err)
+	}
+	owed = newOwed(host.SessionRef{Tenant: tenant}, live)
 	err = s.write(ctx, op, func(ctx context.Context, ex *executor, at time.Time) error {
 		ended, err := ex.exec(ctx, s.queries.endLive, at.UnixMicro(), string(tenant), string(live))
 		if err != nil {
 			return err
 		}
 		if first = ended == 1; first {
+			if err := s.owe(ctx, ex, &owed, at, grace); err != nil {
+				return err
+			}
 			return s.keepRecords(ctx, ex, at, records)
 		}
 		_, found, err := s.findLive(ctx, ex, tenant, live)
@@ -70,7 +78,10 @@ func (s *Store) EndLive(ctx context.Context, tenant host.TenantID, live host.Liv
 		}
 		return err
 	})
-	return first && err == nil, err
+	if err != nil || !first {
+		return Owed{}, false, err
+	}
+	return owed, true, nil
 }
 
 func checkLive(tenant host.TenantID, live host.LiveID, records []host.Record) ([]host.Record, error) {

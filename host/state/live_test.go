@@ -14,7 +14,7 @@ func TestALiveStartsAndEndsOnceWithItsRecords(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
 		s, clock, _ := openWithClock(t, d)
 		record := func(call host.CallID) host.Record { return host.Record{Kind: host.RecordNotice, Call: call} }
-		wantCode(t, func() error { _, err := s.EndLive(t.Context(), "shop", "l1"); return err }(), abi.NotFound)
+		wantCode(t, func() error { _, _, err := s.EndLive(t.Context(), "shop", "l1", time.Minute); return err }(), abi.NotFound)
 		for i, want := range []bool{true, false} {
 			first, err := s.StartLive(t.Context(), "shop", "l1", []byte(`{"title":"夜场"}`), record(host.CallID(fmt.Sprint("start", i))))
 			if err != nil || first != want {
@@ -28,7 +28,7 @@ func TestALiveStartsAndEndsOnceWithItsRecords(t *testing.T) {
 			t.Errorf("on: %+v, %v", live, found)
 		}
 		for i, want := range []bool{true, false} {
-			first, err := s.EndLive(t.Context(), "shop", "l1", record(host.CallID(fmt.Sprint("end", i))))
+			_, first, err := s.EndLive(t.Context(), "shop", "l1", time.Minute, record(host.CallID(fmt.Sprint("end", i))))
 			if err != nil || first != want {
 				t.Errorf("end %d: %v, %v", i, first, err)
 			}
@@ -71,10 +71,10 @@ func TestLivesRefuseBadInput(t *testing.T) {
 	s := openStore(t)
 	for name, ask := range map[string]func() error{
 		"no tenant": func() error { _, err := s.StartLive(t.Context(), "", "l", []byte(`{}`)); return err },
-		"no live":   func() error { _, err := s.EndLive(t.Context(), "shop", ""); return err },
+		"no live":   func() error { _, _, err := s.EndLive(t.Context(), "shop", "", time.Minute); return err },
 		"no detail": func() error { _, err := s.StartLive(t.Context(), "shop", "l", nil); return err },
 		"a foreign record": func() error {
-			_, err := s.EndLive(t.Context(), "shop", "l", host.Record{Session: session("other"), Kind: host.RecordNotice})
+			_, _, err := s.EndLive(t.Context(), "shop", "l", time.Minute, host.Record{Session: session("other"), Kind: host.RecordNotice})
 			return err
 		},
 		"no tenant's list": func() error { _, err := s.Lives(t.Context(), "", "", 0); return err },

@@ -74,8 +74,8 @@ func (s *Store) purgeOld(ctx context.Context, op string, olderThan time.Duration
 }
 
 // PurgeSession removes everything that a session has: its state, its claims and
-// the totals of its writes, its questions to people and the grants for it alone.
-// It gives how many rows, up to a bound for each kind: call it until it gives 0,
+// the totals of its writes, its questions to people and the grants for it alone,
+// and its end where that is owed. It gives how many rows, up to a bound for each kind: call it until it gives 0,
 // also after it was interrupted. It fails with Busy if the fence is not the
 // session's; see Fence. What it leaves: the audit
 // records; the lease's row, whose fence keeps former holders from writing; the
@@ -97,6 +97,7 @@ func (s *Store) PurgeSession(ctx context.Context, ref host.SessionRef, fence Fen
 		{find: q.doneOf, remove: q.removeDone, key: 7, args: args},
 		{find: q.approvalsOf, remove: q.removeApproval, key: 2, args: args},
 		{find: q.grantsFor, remove: q.removeGrant, key: 3, args: args},
+		{find: q.owedOf, remove: q.dropOwed, key: 4, args: args},
 	} {
 		n, err := s.purge(ctx, op, p, under)
 		removed += n

@@ -14,7 +14,7 @@ import (
 func rowsOf(t *testing.T, s *Store, ref host.SessionRef) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
-	for _, table := range []string{"agent_session", "agent_claim", "agent_done", "agent_approval", "agent_standing_grant", "agent_lease", "audit_record"} {
+	for _, table := range []string{"agent_session", "agent_claim", "agent_done", "agent_approval", "agent_standing_grant", "agent_owed", "agent_lease", "audit_record"} {
 		var n int
 		_, err := s.reader.row(t.Context(), "SELECT COUNT(*) FROM "+table+whereSession, sessionArgs(ref), &n)
 		must(t, err)
@@ -42,6 +42,8 @@ func fill(t *testing.T, s *Store, ref host.SessionRef, keys int) {
 	g := standing(ref.Session, "tool")
 	g.Tenant, g.User = ref.Tenant, ref.User
 	addGrant(t, s, g, 0)
+	_, err = s.SaveEnd(t.Context(), Ending{Session: ref, Grace: time.Minute})
+	must(t, err)
 }
 
 func TestAPurgedSessionLeavesItsLeaseAndItsAuditAndOthersEverything(t *testing.T) {
@@ -62,7 +64,7 @@ func TestAPurgedSessionLeavesItsLeaseAndItsAuditAndOthersEverything(t *testing.T
 		}
 		clock.pass(time.Hour)
 		removed, err = s.PurgeSession(t.Context(), ref, 0)
-		if want := keys + 2 + 2 + 1 + 1; err != nil || removed != want {
+		if want := keys + 2 + 2 + 1 + 1 + 1; err != nil || removed != want {
 			t.Errorf("%d rows removed, %v; want %d", removed, err, want)
 		}
 		after := rowsOf(t, s, ref)

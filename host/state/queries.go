@@ -39,6 +39,8 @@ type queries struct {
 
 	live, makeLive, endLive, lives string
 
+	owed, owedDue, putOwed, moveOwed, failOwed, removeOwed, owedDead, reviveOwed, owedOf, dropOwed string
+
 	lockSlots, countSlots, makeLane, markLane, laneMark, staleLanes, removeLane string
 }
 
@@ -63,6 +65,8 @@ const (
 	ofLog          = " WHERE tenant_id = ? AND log_no = ?"
 	logColumns     = "SELECT log_no, tree_size, last_seq, closed, sealed_at, public_key, checkpoint, opening, closing FROM audit_log WHERE tenant_id = ? AND log_no > ? ORDER BY log_no"
 	afterSeq       = " FROM audit_record WHERE tenant_id = ? AND seq > ?"
+	ofOwed         = whereSession + " AND live_id = ?"
+	owedColumns    = "SELECT tenant_id, user_id, session_id, live_id, end_id, ended_at, due_at, tries, failure FROM agent_owed"
 	jobColumns     = "fence, holder_id, expires_at, started_at, ended_at, next_at, failure"
 )
 
@@ -175,6 +179,17 @@ func newQueries(d dialect) queries {
 		makeLive: insertInto("agent_live", []string{"started_at", "ended_at", "detail", "tenant_id", "live_id"}),
 		endLive:  "UPDATE agent_live SET ended_at = ?" + ofLive + " AND ended_at = 0",
 		lives:    "SELECT live_id, started_at, ended_at, detail FROM agent_live WHERE tenant_id = ? AND live_id > ? ORDER BY live_id LIMIT ?",
+
+		owed:       owedColumns + ofOwed,
+		owedDue:    owedColumns + " WHERE due_at >= ? AND due_at <= ? ORDER BY due_at LIMIT ?",
+		putOwed:    d.upsert("agent_owed", []string{"tenant_id", "user_id", "session_id", "live_id"}, []string{"end_id", "ended_at", "due_at", "tries", "failure"}),
+		moveOwed:   "UPDATE agent_owed SET due_at = ?, tries = ?" + ofOwed + " AND end_id = ? AND tries = ?",
+		failOwed:   "UPDATE agent_owed SET failure = ?" + ofOwed + " AND end_id = ?",
+		removeOwed: "DELETE FROM agent_owed" + ofOwed + " AND end_id = ?",
+		owedDead:   "SELECT tenant_id, user_id, session_id, live_id FROM agent_owed WHERE due_at = 0 LIMIT ?",
+		reviveOwed: "UPDATE agent_owed SET due_at = ended_at, tries = 0" + ofOwed + " AND due_at = 0",
+		owedOf:     "SELECT tenant_id, user_id, session_id, live_id FROM agent_owed" + whereSession + " LIMIT ?",
+		dropOwed:   "DELETE FROM agent_owed" + ofOwed,
 
 		lockSlots:  "INSERT INTO tenant_slot (tenant_id, slot) VALUES %s ON DUPLICATE KEY UPDATE slot = VALUES(slot)",
 		countSlots: "SELECT COUNT(*) FROM tenant_slot WHERE tenant_id = ?",

@@ -1,0 +1,88 @@
+package recall
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/keeper"
+)
+
+// An end that is told twice, also after the session has gone on, leaves one memory of
+// what was done in it.
+func TestAnEndThatIsToldAgainLeavesTheSame(t *testing.T) {
+	r, ctx := newRig(t, shop), t.Context()
+	r.does(1, "shop.open", `{"minutes":3}`, host.Done)
+	r.now = time.Now().Add(time.Minute)
+	must(t, r.sessionEnded(ctx, session(1)))
+	before := r.have(keeper.Page{Layers: []memory.Layer{memory.Behaviour}})
+	r.now = r.now.Add(time.Hour)
+	must(t, r.sessionEnded(ctx, session(1)))
+	if after := r.have(keeper.Page{Layers: []memory.Layer{memory.Behaviour}}); len(before) == 0 || !slices.EqualFunc(before, after, func(a, b memory.Node) bool { return a.ID == b.ID }) {
+		t.Errorf("told again, it left %+v in the place of %+v", after, before)
+	}
+	r.does(1, "shop.close", `{}`, host.Done)
+	for range 2 {
+		must(t, r.sessionEnded(ctx, session(1)))
+	}
+	paths := r.have(keeper.Page{Kinds: []memory.Kind{memory.Profile}, Statuses: []memory.Status{memory.Active}})
+	if len(paths) != 1 || !strings.HasSuffix(paths[0].Text, ": 2 calls done: shop.open, shop.close") {
+		t.Errorf("after it went on there are %+v", paths)
+	}
+}
+
+// The end of a live that cannot be kept is an error, so that it is told again; and
+// nobody has to wait for the background for it.
+func TestALivesEndIsKeptWhenItsHookSaysSo(t *testing.T) {
+	r := newRig(t, shop)
+	r.begins("L1")
+	r.doesIn("L1", 1, "shop.close", `{}`, host.Done)
+	hooks, err := host.NewHooks(r.Hooks()...)
+	must(t, err)
+	ended := host.BusinessEvent{Session: host.SessionRef{Tenant: "shop"}, Live: "L1", Kind: "live.end"}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if errs := hooks.Event(stopped, ended); len(errs) != 1 {
+		t.Errorf("what could not be kept gives %v", errs)
+	}
+	r.background.close() // what goes on there is lost with the process
+	if errs := hooks.Event(t.Context(), ended); len(errs) != 0 {
+		t.Fatal(errs)
+	}
+	if left := r.behaviour(); len(left) != 1 || !strings.HasPrefix(left[0], "Live L1 ") {
+		t.Errorf("the live left %q", left)
+	}
+}
+
+// An end reads the log, then the session is purged, then the end keeps what it has read.
+func TestAnEndThatGoesOnBesideAPurgeLeavesNothing(t *testing.T) {
+	for name, path := range map[string]func([]done) memory.Node{
+		"of the session": func(calls []done) memory.Node { return trajectory(session(1), calls) },
+		"of its live":    func(calls []done) memory.Node { return liveTrajectory("L1", calls) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, ctx := newRig(t, shop), t.Context()
+			r.begins("L1")
+			r.doesIn("L1", 1, "shop.open", `{"minutes":3}`, host.Done)
+			r.doesIn("L1", 2, "shop.close", `{}`, host.Done)
+			r.now = time.Now().Add(time.Minute)
+			must(t, r.sessionEnded(ctx, session(2)))
+			calls, err := r.calls(ctx, passage{tenant: "shop", session: session(1)})
+			must(t, err)
+			if len(calls) != 1 {
+				t.Fatalf("the log tells %+v", calls)
+			}
+			must(t, r.store.Record(ctx, host.Record{Session: session(1), Kind: host.RecordEvent, Detail: json.RawMessage(`{"event":"` + host.EventPurge + `"}`)}))
+			must(t, r.purged(ctx, session(1)))
+			must(t, r.consolidate(ctx, mia, path(calls), calls))
+			if left := r.have(keeper.Page{}); len(left) != 1 || left[0].Source.Session != session(2).Session {
+				t.Errorf("left is %+v", left)
+			}
+		})
+	}
+}
