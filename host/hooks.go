@@ -74,11 +74,16 @@ type Reasoning struct {
 	Text     string    // of the answer; the user's words before it
 	Calls    []string  // of the answer: the tools that it asks for
 	Outcomes []Outcome // of the calls for that input so far; in short for those before a resume
+
+	// Read is what an answer may rest on beside memories, with the answer alone: the user's
+	// words and the results of calls with the names of their tools, as far as they are in
+	// view, oldest first. It has nothing that the model or the host said.
+	Read []string
 }
 
 // own copies what of it can be changed in place.
 func (r Reasoning) own() Reasoning {
-	r.Calls, r.Outcomes = slices.Clone(r.Calls), slices.Clone(r.Outcomes)
+	r.Calls, r.Outcomes, r.Read = slices.Clone(r.Calls), slices.Clone(r.Outcomes), slices.Clone(r.Read)
 	for i := range r.Outcomes {
 		r.Outcomes[i] = r.Outcomes[i].own()
 	}

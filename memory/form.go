@@ -21,8 +21,10 @@ func (f Form) Instruction(locale string) string {
 			"该领域的信任度中等。请给出证据（附编号），最多再给一条弱参考，例如“供参考……”或“可以考虑……”。不要推荐、建议、下指令，也不要说应该怎么做；由用户决定。")
 	}
 	return speak.pick(
-		"Trust in this domain is low. Give evidence only: what was said, measured and done, by its ids. Do not recommend, suggest, advise, propose, instruct or say what could or should be done; the user decides. Answer in English or Chinese: another language cannot be checked, and is not shown.",
-		"该领域的信任度低。只给出证据：说过什么、测得什么、做过什么（附编号）。不要推荐、建议、提议、下指令，也不要说可以或应该怎么做；由用户决定。请用中文或英文回答：其他语言无法核对，不会显示。")
+		"Trust in this domain is low. Give evidence only, in plain sentences that report: figures with the names that results and memories use, quotations of memories word for word in quotation marks with their ids, and what is not on record. "+
+			"Each word is checked against what you were given; opinions, comparisons that judge, plans, figures of speech and signs such as thumbs are withheld. Do not recommend, suggest, advise, propose, instruct or say what could or should be done: the user decides. Answer in English or Chinese.",
+		"该领域的信任度低。只给出证据，用平实的陈述句：数字配结果和记忆里的原有名称，记忆逐字引用并加引号和编号，以及哪些没有记录。"+
+			"每个词都会与您得到的材料核对；看法、带评判的比较、计划、比喻和拇指之类的符号都不会显示。不要推荐、建议、提议、下指令，也不要说可以或应该怎么做：由用户决定。请用中文或英文回答。")
 }
 
 // Withheld tells the user that an answer in a domain was not shown because it said more
@@ -51,6 +53,23 @@ func (f Form) Withheld(domain string, trust float64, locale string) string {
 		what, plainWord(domain), trust, may, RecommendFrom)
 }
 
+// maxOnRecordBytes bounds each line of OnRecord.
+const maxOnRecordBytes = 300
+
+// OnRecord gives the user what an answer that was withheld could have reported, as the
+// host has it: a line each, cut; or "" where there is nothing.
+func OnRecord(locale string, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	speak := speakIn(locale)
+	text := "\n" + speak.pick("What is on record:", "记录里有：")
+	for _, line := range lines {
+		text += "\n- " + speak.pick("\"", "“") + cutText(oneLine(line), maxOnRecordBytes) + speak.pick("\"", "”")
+	}
+	return text
+}
+
 // MaxFormBytes bounds an answer that is checked for its form. What is longer is a
 // finding of its own: nobody can tell what its rest says.
 const MaxFormBytes = 32 << 10
@@ -65,17 +84,26 @@ type FormFinding struct {
 	Weak  bool   `json:"weak"`  // it proposes, and does not recommend
 }
 
+// Given is what an answer was given: only that may it report.
+type Given struct {
+	Memories []string // that were recalled: it may quote them; 64 of MaxPassageBytes are read
+	Read     []string // what else: the user's words, results of tools; 128 KiB are read
+}
+
 // CheckForm gives the pieces of an answer that a form does not allow: under
 // EvidenceOnly whatever recommends or proposes, under Refer whatever recommends,
 // under Recommend nothing. It reads English and Chinese by rules; the same answer
 // gives the same findings. Line breaks, pictures and other shapes of letters hide no
-// word. Under EvidenceOnly a sentence in another language is a finding, since nobody can
-// tell what it says; names, numbers, tables and addresses are none. What users, platforms
-// or brands advise is evidence, as is what was recommended earlier, where the answer names
-// them right beside it. So are quotations of recalled, the texts of the memories that the
-// answer was given; 64 of MaxPassageBytes are read. An unknown form is taken for
-// EvidenceOnly.
-func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
+// word. What users, platforms or brands advise is evidence, as is what was recommended
+// earlier, where the answer names them right beside it. So are quotations of memories that
+// the answer was given.
+//
+// Wordings that recommend have no end, so under EvidenceOnly that is not enough: each word
+// must be one with which is reported (report_en.txt, report_zh.txt), or stand in what the
+// answer was given; each sentence must report something; and a picture may be no verdict.
+// Whatever else it says is a finding, in any language. It does not see what true figures
+// are chosen or left out for. An unknown form is taken for EvidenceOnly.
+func CheckForm(f Form, answer string, given Given) []FormFinding {
 	if f == Recommend {
 		return nil
 	}
@@ -83,18 +111,40 @@ func CheckForm(f Form, answer string, recalled ...string) []FormFinding {
 		return []FormFinding{{Words: cutText(oneLine(answer), maxToldBytes), Cue: "too long to be checked"}}
 	}
 	laid := plainForm(answer)
-	found := findingsIn(f, laid, recalled)
-	for _, one := range slices.Concat(hiddenIn(f, laid, "", recalled), hiddenIn(f, laid, " ", recalled)) {
+	found := findingsIn(f, laid, given.Memories)
+	for _, one := range slices.Concat(hiddenIn(f, laid, "", given.Memories), hiddenIn(f, laid, " ", given.Memories)) {
 		if !slices.Contains(found, one) {
 			found = append(found, one)
 		}
 	}
 	if f != Refer {
-		if words := unreadSentence(withoutCited(laid, foldRecalled(recalled)), namesIn(answer)); words != "" {
-			found = append(found, FormFinding{Words: cutText(words, maxToldBytes), Cue: "a language that is not read", Weak: true})
-		}
+		found = append(found, notEvidence(answer, laid, given)...)
 	}
 	return found[:min(len(found), maxFormFindings)]
+}
+
+// notEvidence gives what makes more than a report of an answer: a picture that judges, the
+// first word of each clause that is in nothing that it was given, a sentence that tells
+// of nothing.
+func notEvidence(answer, laid string, given Given) (found []FormFinding) {
+	note := func(words, cue string) {
+		found = append(found, FormFinding{Words: cutText(strings.TrimSpace(words), maxToldBytes), Cue: cue, Weak: true})
+	}
+	if sign := verdictSign(answer); sign != "" {
+		note(sign, "a sign that may be a verdict")
+	}
+	memories := foldRecalled(given.Memories)
+	text := withoutFound(laid, memories)
+	g := groundOf(slices.Concat(memories, foldRead(given.Read)))
+	for _, clause := range clausesOf(text) {
+		if word := ungrounded(clause, g); word != "" && len(found) < maxFormFindings {
+			note(clause, word)
+		}
+	}
+	if bare := bareSentence(text); bare != "" {
+		note(bare, "a sentence that reports nothing")
+	}
+	return found
 }
 
 // findingsIn gives what the clauses of a folded answer say that a form does not allow.
@@ -125,8 +175,12 @@ func hiddenIn(f Form, laid, between string, recalled []string) []FormFinding {
 // formClauses gives the clauses of a folded answer, without what is quoted as somebody's
 // words or from a memory.
 func formClauses(text string, recalled []string) []string {
-	return strings.FieldsFunc(endSentences(withoutCited(text, foldRecalled(recalled))), func(r rune) bool {
-		return r == emoji || strings.ContainsRune("\n\x00,;!，；。！、…()（）", r)
+	return clausesOf(withoutCited(text, foldRecalled(recalled)))
+}
+
+func clausesOf(text string) []string {
+	return strings.FieldsFunc(endSentences(text), func(r rune) bool {
+		return r == emoji || strings.ContainsRune("\n\x00"+foundQuotation+",;!，；。！、…()（）", r)
 	})
 }
 
@@ -173,7 +227,7 @@ const (
 // recommends at all. It looks for the words that introduce them, so it is a reminder for
 // the model and no ground to withhold an answer.
 func MissingParts(answer string) []string {
-	if len(answer) > MaxFormBytes || len(CheckForm(Refer, answer)) == 0 {
+	if len(answer) > MaxFormBytes || len(CheckForm(Refer, answer, Given{})) == 0 {
 		return nil
 	}
 	low := foldForm(answer)

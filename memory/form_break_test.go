@@ -33,32 +33,32 @@ func TestALanguageThatIsNotReadIsWithheld(t *testing.T) {
 		"추천합니다", "가격을 89원으로 내려야 합니다", "Рекомендую 89", "Лучше снизить цену до 89", "أنصح بسعر 89", "แนะนำ 89 บาท", "मैं 89 की सलाह देता हूँ", "jianyi jiangjia dao bashijiu yuan",
 		"The last live sold 312 pieces at 59. Mieux vaut baisser encore le prix.", "近三场均价 79 元。\nもっと下げたほうがいい。",
 	} {
-		if got := saysOf(answer); got == "none" {
+		if len(CheckForm(EvidenceOnly, answer, Given{Read: []string{"the last live sold 312 pieces at 59, 近三场均价 79 元"}})) == 0 {
 			t.Errorf("%q is taken for evidence alone", answer)
 		}
 	}
 	for _, tt := range []struct {
-		answer   string
-		recalled []string
+		answer string
+		read   string
 	}{
-		{"1001: 59, 69, 79", nil},
-		{"Nike Air Zoom Pegasus: 899", nil},
-		{"| Lancôme Génifique | 760 |\n| Estée Lauder Double Wear | 420 |", nil},
-		{"| アネッサ | 198 |", nil},
-		{"资生堂 アネッサ 金瓶昨晚卖了 57 支", nil},
-		{"Käthe Kruse sold 4 dolls", nil},
-		{"https://shop.example/artikel/preis-senken?von=abend", nil},
-		{"get_price: {\"sku\": \"1001\", \"updated_at\": \"2026-05-16T20:14:00+08:00\"}", nil},
-		{`You said: "je veux baisser le prix" (m4).`, []string{"je veux baisser le prix"}},
-		{"SKU 1001-M-RED, 79 yuan", nil},
-		{"📈 59 → 69", nil},
-		{"您看的是 La Mer 面霜，昨晚 2 单", nil},
+		{"1001: 59, 69, 79", ""},
+		{"899 of Nike Air Zoom Pegasus are in stock", "nike air zoom pegasus"},
+		{"| Product | Price |\n| Lancôme Génifique | 760 |\n| Estée Lauder Double Wear | 420 |", "Lancôme Génifique, Estée Lauder Double Wear"},
+		{"アネッサ sold 57", `{"name":"アネッサ"}`},
+		{"资生堂 アネッサ 金瓶昨晚卖了 57 支", "资生堂アネッサ金瓶"},
+		{"Käthe Kruse sold 4 dolls", "Käthe Kruse dolls"},
+		{"It is at https://shop.example/artikel/preis-senken?von=abend", "https://shop.example/artikel/preis-senken?von=abend"},
+		{"get_price: {\"sku\": \"1001\", \"updated_at\": \"2026-05-16T20:14:00+08:00\"}", "get_price"},
+		{`You said: "je veux baisser le prix" (m4).`, "je veux baisser le prix"},
+		{"SKU 1001-M-RED, 79 yuan", "1001-M-RED"},
+		{"📈 59 → 69", ""},
+		{"La Mer 面霜昨晚出了 2 单", "La Mer 面霜"},
 	} {
-		if found := CheckForm(EvidenceOnly, tt.answer, tt.recalled...); len(found) > 0 {
+		if found := CheckForm(EvidenceOnly, tt.answer, Given{Read: []string{tt.read}}); len(found) > 0 {
 			t.Errorf("%q is withheld: %+v", tt.answer, found)
 		}
 	}
-	if len(CheckForm(Refer, "Mieux vaut baisser encore le prix.")) > 0 || len(CheckForm(Refer, "Je recommande 89.")) == 0 {
+	if len(CheckForm(Refer, "Mieux vaut baisser encore le prix.", Given{})) > 0 || len(CheckForm(Refer, "Je recommande 89.", Given{})) == 0 {
 		t.Error("with middling trust another language is read for what recommends, and no further")
 	}
 }
@@ -102,7 +102,7 @@ func shift(first rune) func([]rune, int) string {
 func recommending(t *testing.T) (all [][2]string) {
 	for _, name := range []string{"zh.jsonl", "en.jsonl", "fresh.jsonl"} {
 		for _, a := range readLines[formAnswer](t, filepath.Join("forms", name)) {
-			found := CheckForm(Refer, a.Answer, a.Recalled...)
+			found := CheckForm(Refer, a.Answer, Given{Memories: a.Recalled})
 			if len(found) == 1 && strings.Count(a.Answer, found[0].Cue) == 1 && len([]rune(found[0].Cue)) > 1 && !strings.ContainsAny(found[0].Cue, "0123456789…") {
 				all = append(all, [2]string{a.Answer, found[0].Cue})
 			}
@@ -120,7 +120,7 @@ func TestNoDisguiseOfAWordChangesAVerdict(t *testing.T) {
 		word := []rune(a[1])
 		for name, disguise := range disguises {
 			at := 1 + i%(len(word)-1) // each place of a word comes up in some answer
-			if text := strings.Replace(a[0], a[1], disguise(word, at), 1); len(CheckForm(Refer, text)) == 0 {
+			if text := strings.Replace(a[0], a[1], disguise(word, at), 1); len(CheckForm(Refer, text, Given{})) == 0 {
 				t.Errorf("%s: %q passes", name, text)
 			}
 		}
@@ -139,7 +139,7 @@ func FuzzDisguise(f *testing.F) {
 		}
 		a := words[which%len(words)]
 		word := []rune(a[1])
-		if text := strings.Replace(a[0], a[1], disguise(word, 1+at%(len(word)-1)), 1); len(CheckForm(Refer, text)) == 0 {
+		if text := strings.Replace(a[0], a[1], disguise(word, 1+at%(len(word)-1)), 1); len(CheckForm(Refer, text, Given{})) == 0 {
 			t.Errorf("%s: %q passes", name, text)
 		}
 	})

@@ -23,6 +23,21 @@ const (
 // is named right beside them, and those of memories that were recalled for it. It
 // leaves others: a recommendation in quotation marks is one.
 func withoutCited(text string, recalled []string) string {
+	return withoutQuoted(text, " … ", func(before, quotation, after string) bool {
+		return cites(before, after) || isRecalled(quotation, recalled)
+	})
+}
+
+// foundQuotation stands in the place of a quotation that is found.
+const foundQuotation = "\x02"
+
+// withoutFound blanks the quotations that are found in a memory.
+func withoutFound(text string, recalled []string) string {
+	return withoutQuoted(text, " "+foundQuotation+" ", func(_, quotation, _ string) bool { return isRecalled(quotation, recalled) })
+}
+
+// withoutQuoted puts a blank in the place of the quotations that are somebody else's words.
+func withoutQuoted(text, blank string, others func(before, quotation, after string) bool) string {
 	var b strings.Builder
 	for range maxQuotations {
 		at := strings.IndexAny(text, "“「『\"")
@@ -36,8 +51,8 @@ func withoutCited(text string, recalled []string) string {
 		}
 		end := at + size + length + utf8.RuneLen(quoteEnd(open))
 		b.WriteString(text[:at])
-		if cites(text[:at], text[end:]) || isRecalled(text[at+size:at+size+length], recalled) {
-			b.WriteString(" … ")
+		if others(text[:at], text[at+size:at+size+length], text[end:]) {
+			b.WriteString(blank)
 		} else {
 			b.WriteString(text[at:end])
 		}
@@ -51,6 +66,17 @@ func foldRecalled(recalled []string) []string {
 	var folded []string
 	for _, text := range recalled[:min(len(recalled), maxRecalled)] {
 		folded = append(folded, strings.ReplaceAll(plainForm(text[:min(len(text), MaxPassageBytes)]), "\n", " "))
+	}
+	return folded
+}
+
+// foldRead folds the last of what else an answer was given.
+func foldRead(read []string) (folded []string) {
+	left := maxGroundBytes
+	for _, text := range slices.Backward(read) {
+		text = strings.ToValidUTF8(text[:min(len(text), left)], "")
+		left -= len(text)
+		folded = append(folded, plainForm(text))
 	}
 	return folded
 }

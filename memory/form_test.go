@@ -40,9 +40,9 @@ func readLines[T any](t *testing.T, name string) (all []T) {
 // saysOf gives what CheckForm takes an answer for.
 func saysOf(answer string, recalled ...string) string {
 	switch {
-	case len(CheckForm(Refer, answer, recalled...)) > 0:
+	case len(CheckForm(Refer, answer, Given{Memories: recalled})) > 0:
 		return "strong"
-	case len(CheckForm(EvidenceOnly, answer, recalled...)) > 0:
+	case len(CheckForm(EvidenceOnly, answer, Given{Memories: recalled, Read: []string{answer}})) > 0:
 		return "weak"
 	}
 	return "none"
@@ -56,9 +56,9 @@ func TestAnswersOfLowTrustCannotRecommend(t *testing.T) {
 		}
 		for _, a := range answers {
 			if got := saysOf(a.Answer, a.Recalled...); got != cmp.Or(a.Taken, a.Says) {
-				t.Errorf("%s: %q is taken for %s, and is %s: %+v", name, a.Answer, got, a.Says, CheckForm(EvidenceOnly, a.Answer))
+				t.Errorf("%s: %q is taken for %s, and is %s: %+v", name, a.Answer, got, a.Says, CheckForm(EvidenceOnly, a.Answer, Given{}))
 			}
-			if found := CheckForm(Recommend, a.Answer); len(found) > 0 {
+			if found := CheckForm(Recommend, a.Answer, Given{}); len(found) > 0 {
 				t.Errorf("%q may not be said with high trust: %+v", a.Answer, found)
 			}
 		}
@@ -122,21 +122,22 @@ func TestAQuotationIsEvidenceOnlyOfWhomItIs(t *testing.T) {
 // What lets the first words of a clause off does not let off its last, and too many of
 // one are no sentence of evidence.
 func TestEachPlaceOfAWordIsRead(t *testing.T) {
-	for _, tt := range [][2]string{{"观众建议", "我建议降价"}, {"brand recommends ", "I recommends 99"}, {"您说应该", "我说应该"}} {
+	given := Given{Read: []string{"观众建议，您说应该，我建议降价", "the brand recommends it for us"}}
+	for _, tt := range [][2]string{{"观众建议", "我建议降价"}, {"the brand recommends it for us ", "I recommends 99"}, {"您说应该", "我说应该"}} {
 		few, many := strings.Repeat(tt[0], 3), strings.Repeat(tt[0], (MaxFormBytes-100)/len(tt[0]))
-		if len(CheckForm(EvidenceOnly, few)) > 0 || len(CheckForm(EvidenceOnly, few+tt[1])) == 0 || len(CheckForm(EvidenceOnly, many)) == 0 {
-			t.Errorf("%q a few times: %+v; and %q", tt[0], CheckForm(EvidenceOnly, few), tt[1])
+		if len(CheckForm(EvidenceOnly, few, given)) > 0 || len(CheckForm(EvidenceOnly, few+tt[1], given)) == 0 || len(CheckForm(EvidenceOnly, many, given)) == 0 {
+			t.Errorf("%q a few times: %+v; and %q", tt[0], CheckForm(EvidenceOnly, few, given), tt[1])
 		}
 	}
 }
 
 // An answer of quotations alone is read in a bounded time, and the last one is found.
 func TestTooManyQuotationsAreTheAnswersOwn(t *testing.T) {
-	said := "您说：“应该降价”。"
-	if found := CheckForm(EvidenceOnly, strings.Repeat(said, maxQuotations)); len(found) > 0 {
+	said, given := "您说：“应该降价”。", Given{Read: []string{"应该降价吗？", "好"}}
+	if found := CheckForm(EvidenceOnly, strings.Repeat(said, maxQuotations), given); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
-	if len(CheckForm(EvidenceOnly, strings.Repeat("“好”。", maxQuotations)+"我说：“应该降价”。")) == 0 {
+	if len(CheckForm(EvidenceOnly, strings.Repeat("“好”。", maxQuotations)+"我说：“应该降价”。", given)) == 0 {
 		t.Error("a recommendation after many quotations is not found")
 	}
 }
@@ -148,8 +149,8 @@ func FuzzCheckForm(f *testing.F) {
 		f.Add(answer)
 	}
 	f.Fuzz(func(t *testing.T, answer string) {
-		low, middling := CheckForm(EvidenceOnly, answer), CheckForm(Refer, answer)
-		if len(low) < len(middling) || len(low) > maxFormFindings || len(CheckForm(Recommend, answer)) > 0 {
+		low, middling := CheckForm(EvidenceOnly, answer, Given{}), CheckForm(Refer, answer, Given{})
+		if len(low) < len(middling) || len(low) > maxFormFindings || len(CheckForm(Recommend, answer, Given{})) > 0 {
 			t.Fatalf("%q: %d findings with low trust, %d with middling trust", answer, len(low), len(middling))
 		}
 		for _, found := range low {

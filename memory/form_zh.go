@@ -75,10 +75,12 @@ func exemptZH(before, after, cue string) bool {
 	case "可直接":
 		return startsAny(after, "比", "看", "查", "对照", "引用", "点", "下载", "打开")
 	case "值得":
-		return startsAny(after, "的")
+		return startsAny(after, "的") || endsAny(before, "值不")
 	case "最好":
 		return after == "" && !endsOption(before) || startsAny(after, "的") && !optionZH.MatchString(after) ||
 			endsAny(without(lightZH, before), "得", "效果", "表现", "成绩", "数据", "转化") || openZH(before) || saidZH(before, cue)
+	case "可以把", "可以将":
+		return endsAny(before, "我", "我还", "我也") && containsAny(after, "列", "查", "调出", "调取", "拉出", "整理")
 	case "优先":
 		return startsAny(after, "展示", "曝光") || saidZH(before, cue)
 	case "要不要", "要不":
@@ -329,7 +331,8 @@ func imperativeZH(clause string) (string, bool) {
 		"推", "发", "加", "砍", "保价", "补", "撤", "回到", "取消", "去掉", "安排", "补货", "提前", "推迟", "加播", "放弃", "坚持", "执行", "照"} {
 		if strings.HasPrefix(rest, verb) && utf8.RuneCountInString(rest) > utf8.RuneCountInString(verb)+1 && !startsAny(rest, "用户",
 			"上周", "上月", "上一", "上述", "上次", "推荐", "推流", "发货", "发现", "加购", "选品", "讲解", "上播", "下播",
-			"补货周期", "补货时间", "换货", "用时", "用券", "发生", "上面", "以上", "别人", "上新") {
+			"补货周期", "补货时间", "换货", "用时", "用券", "发生", "上面", "以上", "别人", "上新", "选座", "选餐", "选择在", "照这个速度", "照此", "用量", "用水", "用电", "上限", "上半", "上个", "加急", "加盟", "加湿",
+			"发布", "推算", "推广", "换算", "补差", "降价幅度", "降价期间", "涨价幅度", "提价幅度") {
 			return verb + "…", true
 		}
 	}

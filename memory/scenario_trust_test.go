@@ -128,7 +128,7 @@ func (s *scene) form(raw json.RawMessage) {
 		}
 		return
 	}
-	if found := CheckForm(form, step.Text); (len(found) == 0) != step.Want.Allowed {
+	if found := CheckForm(form, step.Text, Given{}); (len(found) == 0) != step.Want.Allowed {
 		s.errorf("%q as %s: %+v", step.Text, form, found)
 	}
 }

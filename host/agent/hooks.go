@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/factcheck"
 	"github.com/sluicehq/sluice/host/model"
 )
 
@@ -15,7 +16,7 @@ import (
 const (
 	noteText    = 2000 // one note on record
 	refusedText = 400  // of an answer that a guard refused, told to the model again
-	insteadText = 2000 // for the user, in the place of that answer
+	insteadText = 4000 // for the user, in the place of that answer
 )
 
 // recall asks the hooks before the model is asked. What they inject stands in
@@ -53,6 +54,7 @@ func (t *turn) judge(ctx context.Context, reply model.Reply) (objection *abi.Pro
 	for _, c := range reply.Calls {
 		about.Calls = append(about.Calls, c.Tool)
 	}
+	about.Read = t.read()
 	var kept []string
 	for _, r := range t.Dispatch.Hooks.PostReasoning(ctx, about) {
 		if r.Note != "" {
@@ -136,6 +138,17 @@ func toldOutcome(id host.CallID, c model.Call, result model.Message) host.Outcom
 		o.Status, o.Problem = host.Failed, &abi.Problem{Code: result.Code, Message: result.Text}
 	}
 	return o
+}
+
+// read gives what an answer may rest on, as far as it is in view.
+func (t *turn) read() (texts []string) {
+	var known factcheck.Known
+	t.knowMessages(&known)
+	texts = known.Heard
+	for _, c := range known.Calls {
+		texts = append(texts, c.Tool+" "+c.Result)
+	}
+	return append(texts, known.User)
 }
 
 // noteHooks puts what hooks said on record. Without that the turn does not go on.

@@ -316,6 +316,33 @@ func TestAGuardsWordsStandInThePlaceOfARefusedAnswer(t *testing.T) {
 	}
 }
 
+// TestAGuardKnowsWhatAnAnswerMayRestOn: the user's words and what calls gave, of this input
+// and of those before it, and nothing that the model said.
+func TestAGuardKnowsWhatAnAnswerMayRestOn(t *testing.T) {
+	h := newHouse(t, answers(calls(look), says("pens are plenty"), says("take them")))
+	var read []string
+	h.hook(host.Hook{Name: "it", PreReasoning: func(_ context.Context, r host.Reasoning) (host.Injection, error) {
+		if r.Read != nil {
+			t.Errorf("before the answer it is told of %q", r.Read)
+		}
+		return host.Injection{}, nil
+	}, PostReasoning: func(_ context.Context, r host.Reasoning) (host.Opinion, error) {
+		read = r.Read
+		return host.Opinion{}, nil
+	}})
+	h.mustTurn("1", "how many pens?")
+	first := strings.Join(read, "\n")
+	if !strings.Contains(first, "how many pens?") || !strings.Contains(first, "total ") {
+		t.Errorf("it is told of %q", read)
+	}
+	h.mustTurn("2", "which ones?")
+	t.Log(read)
+	second := strings.Join(read, "\n")
+	if !strings.Contains(second, "which ones?") || !strings.Contains(second, first) && !strings.Contains(second, "how many pens?") || strings.Contains(second, "plenty") {
+		t.Errorf("for the next input it is told of %q", read)
+	}
+}
+
 func (h *house) shown() string {
 	text := ""
 	for _, e := range h.events {

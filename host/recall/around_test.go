@@ -64,7 +64,7 @@ func TestAPieceOfADocumentBringsTheTextThatItStandsIn(t *testing.T) {
 			t.Errorf("%s is shown, and neither the trace nor the record names it", n.ID)
 		}
 	}
-	if found := memory.CheckForm(memory.EvidenceOnly, "规则写明：“退款三个工作日内到账”。", held.texts...); len(found) != 0 {
+	if found := memory.CheckForm(memory.EvidenceOnly, "规则写明：“退款三个工作日内到账”。", memory.Given{Memories: held.texts}); len(found) != 0 {
 		t.Errorf("the answer may not quote it: %+v", found)
 	}
 }

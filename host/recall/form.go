@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,12 @@ import (
 
 // maxOutputBytes is how much of an answer a trace keeps: what was recommended, not an essay.
 const maxOutputBytes = 4 << 10
+
+// Bounds of what is told of an answer that is withheld.
+const (
+	maxToldPieces = 4 // to the model
+	maxOnRecord   = 5 // memories for the user, and as many results
+)
 
 // form tells the model, at a decision point, in which form it may answer, and asks
 // the question that waited for such a point. Where trust cannot be read the answer
@@ -84,9 +91,8 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 	if t.wording != "" { // which offers "keep it" and the like, and recommends nothing
 		said = strings.ReplaceAll(said, t.wording, " ")
 	}
-	if found := memory.CheckForm(t.form, said, t.texts...); len(found) > 0 {
-		problem := abi.NewProblem(abi.Refused, "trust in %s is %.2f, so an answer about it may not say %q", t.at.Domain, t.trust, found[0].Words)
-		return host.Opinion{Problem: problem.WithHint("%s", t.form.Instruction("")), Instead: t.form.Withheld(t.at.Domain, t.trust, localeIn(q, t.words)), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
+	if found := memory.CheckForm(t.form, said, memory.Given{Memories: t.texts, Read: q.Read}); len(found) > 0 {
+		return r.withheld(q, t, found), nil
 	}
 	if len(q.Calls) > 0 {
 		return host.Opinion{}, nil
@@ -96,6 +102,37 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 		return host.Opinion{Note: "the recommendation lacks: " + strings.Join(missing, ", ")}, nil
 	}
 	return host.Opinion{}, nil
+}
+
+// withheld refuses an answer: it tells the model what said too much, and leaves the user
+// with why, and with what is on record.
+func (r *Recall) withheld(q host.Reasoning, t turn, found []memory.FormFinding) host.Opinion {
+	var pieces []string
+	for _, f := range found[:min(len(found), maxToldPieces)] {
+		pieces = append(pieces, fmt.Sprintf("%q (%s)", f.Words, f.Cue))
+	}
+	locale := localeIn(q, t.words)
+	instead := t.form.Withheld(t.at.Domain, t.trust, locale)
+	if t.form == memory.EvidenceOnly {
+		instead += memory.OnRecord(locale, onRecord(q, t))
+	}
+	return host.Opinion{
+		Problem: abi.NewProblem(abi.Refused, "trust in %s is %.2f, so an answer about it may not say %s", t.at.Domain, t.trust, strings.Join(pieces, ", ")).
+			WithHint("%s", t.form.Instruction("")),
+		Instead: instead,
+		Note:    fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form),
+	}
+}
+
+// onRecord gives what an answer could have reported: what was recalled, and what calls gave.
+func onRecord(q host.Reasoning, t turn) (lines []string) {
+	lines = append(lines, t.texts[:min(len(t.texts), maxOnRecord)]...)
+	for _, o := range q.Outcomes {
+		if o.Status == host.Done && len(lines) < 2*maxOnRecord {
+			lines = append(lines, o.Tool+": "+cmp.Or(o.Preview, string(o.Data)))
+		}
+	}
+	return lines
 }
 
 // traceOf gives the trace of an answer that ends a turn.

@@ -161,3 +161,41 @@ func TestTheGuardIsOfTenantsWithDecisionPoints(t *testing.T) {
 		t.Error("answers wait for a guard that judges none")
 	}
 }
+
+// With low trust an answer says what it was given, and what it was given is left to the
+// user where no answer of the model's does.
+func TestAnAnswerOfLowTrustSaysWhatItWasGiven(t *testing.T) {
+	r := newRig(t, shop)
+	_, err := r.Keeper.Remember(t.Context(), mia, []memory.Node{{Text: "The dress at 59 sold 412, and the margin was thin.", Layer: memory.Declared, Kind: memory.FactOf, Trust: .8, Domain: "pricing"}})
+	must(t, err)
+	must(t, r.Keeper.Sync(t.Context()))
+	r.say(1, "what should the price of the dress be?")
+	r.know(host.Reasoning{Session: session(1), Input: r.input}, func(of *turn) { of.form, of.trust = memory.EvidenceOnly, 0.3 })
+	asked := host.Reasoning{
+		Session: session(1), Input: r.input, Round: 2,
+		Outcomes: []host.Outcome{{Tool: "shop.look", Status: host.Done, Preview: "the dress sold 287 at 69"}, {Tool: "shop.price", Status: host.Failed, Preview: "no access"}},
+		Read:     []string{"what should the price of the dress be?", `shop.look {"sold":287,"price":69,"returns":4}`},
+	}
+	for words, passes := range map[string]bool{
+		"At 69 the dress sold 287 with 4 returns (shop.look). You said: \"the margin was thin\".": true,
+		"At 69 the dress sold 287. 59 nails it.":                                                  false,
+		"59 crushes it.":                                                                 false,
+	} {
+		asked.Text = words
+		o, err := r.judge(t.Context(), asked)
+		if must(t, err); (o.Problem == nil) != passes {
+			t.Errorf("%q: %+v", words, o)
+		}
+		if passes {
+			continue
+		}
+		for _, want := range []string{"The dress at 59 sold 412", "the dress sold 287 at 69"} {
+			if !strings.Contains(o.Instead, want) {
+				t.Errorf("the user is left with %q; want %q in it", o.Instead, want)
+			}
+		}
+		if strings.Contains(o.Instead, "no access") || strings.Contains(o.Instead, "nails") {
+			t.Errorf("the user is left with %q", o.Instead)
+		}
+	}
+}
