@@ -109,20 +109,6 @@ func (k *Keeper) Pin(ctx context.Context, o Owner, id memory.ID, pinned bool) er
 	})
 }
 
-// Believe sets how far a memory is to be believed, how often something agreed, and
-// when that was seen last, as memory's rules have it.
-func (k *Keeper) Believe(ctx context.Context, o Owner, id memory.ID, trust float64, verified int, agreed time.Time) error {
-	const op = "keeper.Believe"
-	if !(trust >= 0 && trust <= 1) || verified < 0 {
-		return fail(op, badValue("a trust of %v, verified %d times; give 0 to 1, and 0 or more", trust, verified))
-	}
-	return k.changeOne(ctx, op, o, id, Believed, "", func(s *stored, _ time.Time) bool {
-		changed := s.Trust != trust || s.Verified != verified || !s.Agreed.Equal(agreed)
-		s.Trust, s.Verified, s.Agreed = trust, verified, agreed
-		return changed
-	})
-}
-
 // changeOne changes one memory, unless it is that way already.
 func (k *Keeper) changeOne(ctx context.Context, op string, o Owner, id memory.ID, event, cause string, alter func(s *stored, at time.Time) bool) error {
 	return fail(op, k.change(ctx, func(ctx context.Context, t *tx) error {

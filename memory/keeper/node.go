@@ -223,7 +223,6 @@ const (
 	Restored   = "restored"
 	Pinned     = "pinned"
 	Unpinned   = "unpinned"
-	Believed   = "believed" // its trust was set
 	Relinked   = "relinked" // what superseded it was purged; the cause names what had superseded that, if it is there
 )
 
