@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -91,9 +92,9 @@ func choicesOf(ctx context.Context, on host.Statements, o Owner, id memory.ID) (
 	return all, err
 }
 
-// removeChoices removes the choices that a memory is in, with their links.
-func (t *tx) removeChoices(ctx context.Context, o Owner, id memory.ID) error {
-	all, err := choicesOf(ctx, t.on, o, id)
+// choicesWith gives the choices that a memory is in, as the earlier one or the later.
+func (t *tx) choicesWith(ctx context.Context, o Owner, id memory.ID) ([]memory.Question, error) {
+	later, err := choicesOf(ctx, t.on, o, id)
 	if err != nil {
 		return err
 	}

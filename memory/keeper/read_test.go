@@ -1,8 +1,6 @@
 package keeper
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,21 +58,18 @@ func TestAPageHasAllThatItAsksForWhateverItIsReadBy(t *testing.T) {
 	})
 }
 
-// A page of what is about one thing, or of one layer, begins where the one before ended.
+// A page of one document, thing, kind or layer begins where the one before ended: nothing
+// is put in order for it.
 func TestPagesAreReadOnInTheIndex(t *testing.T) {
 	k := sqliteRig(t).open()
 	for query, args := range map[string][]any{
+		idsFrom:    {"shop", "ann", "x", "active", 2, "x", 1},
+		idsFromAny: {"shop", "ann", "active", 2, "x", 1},
 		idsAbout:   {"shop", "ann", "x", "active", 2, "x", 1},
+		idsOfKind:  {"shop", "ann", "x", "active", 2, "x", 1},
 		idsOfLayer: {"shop", "ann", "active", 2, "x", 1},
 	} {
-		var plan []string
-		must(t, each(context.Background(), k.db.Reads, "EXPLAIN QUERY PLAN "+query, args, func(rows *sql.Rows) error {
-			var id, parent, unused int
-			var detail string
-			err := rows.Scan(&id, &parent, &unused, &detail)
-			plan = append(plan, detail)
-			return err
-		}))
+		plan := planOf(t, k, query, args)
 		if text := strings.Join(plan, "; "); len(plan) != 1 || !strings.Contains(text, "COVERING INDEX") || !strings.Contains(text, "memory_id>?") {
 			t.Errorf("%s\nis done by %s", query, text)
 		}
