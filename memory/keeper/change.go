@@ -229,7 +229,9 @@ func asksAbout(ctx context.Context, on host.Statements, o Owner) (map[memory.ID]
 // Restore has memories that were archived, superseded or falsified count again, as
 // if that had not been, and gives those that did not count before. Who asks what was
 // known meanwhile is told what was thought then. What had superseded one may be
-// forgotten without it from then on.
+// forgotten without it from then on. Of what a user declared the gaps count again and the
+// question waits again, and where it contradicts another declaration that counts, the
+// user is to be asked which of them does, as Declare has it.
 func (k *Keeper) Restore(ctx context.Context, o Owner, ids []memory.ID) ([]memory.ID, error) {
 	return k.changeSome(ctx, "keeper.Restore", o, ids, Restored, "", func(s *stored, at time.Time) bool {
 		if s.Status == memory.Active {
@@ -252,8 +254,6 @@ func (s *stored) takeBack(one takenBack) {
 	s.Taken = append(s.Taken, one)
 	s.Taken = s.Taken[max(0, len(s.Taken)-maxTaken):]
 }
-
-const standAlone = "DELETE FROM memory_link" + ofMemory + " AND link_role = '" + roleNext + "'"
 
 // changeSome changes those of some memories that are there and not that way already.
 func (k *Keeper) changeSome(ctx context.Context, op string, o Owner, ids []memory.ID, event, cause string, alter func(s *stored, at time.Time) bool) (changed []memory.ID, err error) {
@@ -285,7 +285,7 @@ func (k *Keeper) changeSome(ctx context.Context, op string, o Owner, ids []memor
 				err = t.save(ctx, s)
 			}
 			if err == nil && event == Restored {
-				_, err = exec(ctx, t.on, standAlone, memoryArgs(o, s.ID)...)
+				err = t.standAgain(ctx, s.Node)
 			}
 		}
 		return err

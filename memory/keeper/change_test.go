@@ -341,7 +341,7 @@ func TestWhatWasExportedIsImportedOnce(t *testing.T) {
 			{bob, Imported{Lines: 2, Kept: 2}},
 			{bob, Imported{Lines: 2, Known: 2}},
 		} {
-			if got, err := k.Import(t.Context(), tt.owner, strings.NewReader(file.String())); err != nil || got != tt.want {
+			if got, err := k.Import(t.Context(), tt.owner, strings.NewReader(file.String()), memory.DefaultReconcile(), memory.LastWins); err != nil || got != tt.want {
 				t.Errorf("%v: %+v, %v; want %+v", tt.owner, got, err, tt.want)
 			}
 		}
@@ -382,7 +382,7 @@ func TestWhatWasThoughtBeforeIsNeitherRewrittenNorLostInACopy(t *testing.T) {
 		var file strings.Builder
 		_, err = k.Export(t.Context(), ann, &file, nil)
 		must(t, err)
-		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()), memory.DefaultReconcile(), memory.LastWins)
 		must(t, err)
 		known := func(hours int) *Moment {
 			return &Moment{True: start.Add(3 * day), Known: start.Add(time.Duration(hours) * time.Hour)}
@@ -429,7 +429,7 @@ func TestOfAnImportWhatWasSupersededIsForgottenToo(t *testing.T) {
 		var file strings.Builder
 		_, err = k.Export(t.Context(), ann, &file, nil)
 		must(t, err)
-		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()), memory.DefaultReconcile(), memory.LastWins)
 		must(t, err)
 		counts, err := k.List(t.Context(), bob, Page{Statuses: []memory.Status{memory.Active}})
 		must(t, err)
@@ -451,7 +451,7 @@ func TestAnImportStopsAtALineThatCannotBeKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := sqliteRig(t).open()
-			done, err := k.Import(t.Context(), ann, strings.NewReader(string(fine)+"\n\n"+line+"\n"+string(fine)))
+			done, err := k.Import(t.Context(), ann, strings.NewReader(string(fine)+"\n\n"+line+"\n"+string(fine)), memory.DefaultReconcile(), memory.LastWins)
 			problem := wantCode(t, err, abi.BadValue)
 			if done != (Imported{Lines: 2, Kept: 1}) || !strings.Contains(problem.Message, "line 3") {
 				t.Errorf("%+v, %q", done, problem.Message)
