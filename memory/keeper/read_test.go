@@ -75,3 +75,23 @@ func TestPagesAreReadOnInTheIndex(t *testing.T) {
 		}
 	}
 }
+
+// Who asks for a few memories of a kind does not have a page of them read.
+func TestAShortPageReadsNoMoreThanItGives(t *testing.T) {
+	r, long := sqliteRig(t), 0
+	list, _ := inList(make([]memory.ID, MaxPage))
+	r.db.Reads = asked{r.db.Reads, nodeColumns + ofOwner + " AND memory_id IN " + list, &long}
+	k := r.open(func(c *Config) { c.Store = nil })
+	var nodes []memory.Node
+	for i := range MaxPage {
+		nodes = append(nodes, said(fmt.Sprintf("word%d alone%d", i, i*i)))
+	}
+	k.testOnlyRemember(t, ann, nodes...)
+	for limit, pages := range map[int]int{5: 0, MaxPage: 1} {
+		long = 0
+		page, err := k.List(t.Context(), ann, Page{Kinds: []memory.Kind{memory.Preference}, Limit: limit})
+		if must(t, err); len(page) != limit || long != pages {
+			t.Errorf("%d of %d memories, with %d long reads", len(page), limit, long)
+		}
+	}
+}
