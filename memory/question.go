@@ -36,6 +36,8 @@ type Question struct {
 
 	AskedIn    host.SessionID `json:"asked_in,omitempty"`    // the session in which it was asked
 	AskedInput int            `json:"asked_input,omitempty"` // the ordinal of the input of that session beside whose answer it was asked
+
+	Moot bool `json:"moot,omitempty"` // nobody answered it: what it is about ceased to count
 }
 
 // askedTerms is the part of the user's quoted words that an answer must share to ask
@@ -90,6 +92,24 @@ func (q Question) AnswerableBy(session host.SessionID, input int) bool {
 // AskedBy gives the question as one that was asked beside the answer to an input.
 func (q Question) AskedBy(session host.SessionID, input int, now time.Time) Question {
 	q.Asked, q.AskedIn, q.AskedInput = now, session, input
+	return q
+}
+
+// Ceased gives the question as one that has nothing left to ask: what it is about does not
+// count any more, by a resolution that is no answer to it.
+func (q Question) Ceased(by Resolution, now time.Time) Question {
+	q.Answer, q.Answered, q.Moot = by, now, true
+	return q
+}
+
+// Reopened gives the question as one that waits again, since what it is about counts
+// again. One that nobody answered is as it was: asked once, if it was. An answer was
+// undone with what it had done, so that the user may be asked once more.
+func (q Question) Reopened() Question {
+	if !q.Moot {
+		q.Asked, q.AskedIn, q.AskedInput = time.Time{}, "", 0
+	}
+	q.Answer, q.Answered, q.Moot = "", time.Time{}, false
 	return q
 }
 
@@ -317,6 +337,19 @@ func CloseGaps(gaps []Gap, said Node, by Resolution) []Gap {
 		}
 	}
 	return closed
+}
+
+// ReopenGaps gives the gaps of a memory that counts again, open: those that were closed
+// when it ceased to count. What its user answered by keeping it stays answered.
+func ReopenGaps(gaps []Gap, said Node) []Gap {
+	var open []Gap
+	for _, g := range byMemory(gaps)[nameOf(said)] {
+		if g.Closed == string(Updated) || g.Closed == string(Retired) {
+			g.Closed = ""
+			open = append(open, g)
+		}
+	}
+	return open
 }
 
 // A speaker words what people read, in English or Chinese.

@@ -33,7 +33,9 @@ func (m *rememberer) importCommand() *cobra.Command {
 		Long: `Import reads JSON lines, as export writes them, from a file or from - (standard input). A text or Markdown
 document is cut into pieces, each a fact that leads back to its place. The same again is kept once, so that
 an import that was broken off is simply repeated. A document that changed takes the place of what it was: pieces
-that are word for word there stay, and what is gone is superseded. Its name is the path as it is given here.`,
+that are word for word there stay, and what is gone is superseded. Its name is the path as it is given here.
+What a user declared, in JSON lines, is settled with what is there as if it were said: the later counts, or the user
+is asked, as memory.conflicts of the --policy has it; and what was seen of the user is held against it.`,
 		Example: "  sluice memory import mia.jsonl --user mia\n  sluice memory import rules.md --title \"Rules of the platform\" --user mia\n  sluice memory export --user mia | sluice memory import - --user mia2",
 		RunE:    func(c *cobra.Command, args []string) error { return i.run(c.Context(), args[0]) },
 	}
@@ -82,7 +84,11 @@ func (i *importing) lines(ctx context.Context, k *minding, file string) (err err
 		defer f.Close()
 		from = f
 	}
-	done, err := k.Import(ctx, i.owner, &heard{ctx: ctx, from: from, say: i.counting("bytes are read")})
+	s, err := i.settings()
+	if err != nil {
+		return err
+	}
+	done, err := k.Import(ctx, i.owner, &heard{ctx: ctx, from: from, say: i.counting("bytes are read")}, memory.DefaultReconcile(), s.ConflictPolicy())
 	return errors.Join(err, i.tellKept(done.Kept, done.Known))
 }
 

@@ -43,7 +43,7 @@ func (s speaker) form(f memory.Form) string {
 
 func (s speaker) lifeEvent(what string) string {
 	return s.word(what, map[string]string{keeper.Remembered: "记下", keeper.Verified: "得到印证", keeper.Superseded: "被取代", keeper.Falsified: "被证伪",
-		keeper.Archived: "归档", keeper.Restored: "恢复", keeper.Pinned: "置顶", keeper.Unpinned: "取消置顶", keeper.Believed: "调整可信度", keeper.Relinked: "改接取代者"})
+		keeper.Archived: "归档", keeper.Restored: "恢复", keeper.Pinned: "置顶", keeper.Unpinned: "取消置顶", keeper.Relinked: "改接取代者"})
 }
 
 // parts tells what makes a score.

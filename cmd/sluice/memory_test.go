@@ -314,3 +314,29 @@ func TestCommandsShareAnIndexOfAServer(t *testing.T) {
 		t.Errorf("the server has %+v, %v", state, err)
 	}
 }
+
+// What an import brings is held against what was declared, by the policy that the host has.
+func TestAnImportSettlesWhatWasDeclaredByThePolicy(t *testing.T) {
+	for conflicts, active := range map[string]int{"last": 1, "ask": 2} {
+		home := t.TempDir()
+		env := func(name string) string { return map[string]string{"SLUICE_HOME": home}[name] }
+		policy := filepath.Join(home, "policy.yaml")
+		if err := os.WriteFile(policy, []byte("policy: 1\nmemory: [{conflicts: "+conflicts+"}]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for day, minutes := range []int{10, 20} {
+			file, line := filepath.Join(home, "mia.jsonl"), `{"text":"open with %[1]d minutes","layer":1,"kind":"preference","trust":1,"at":"2026-03-0%[2]dT08:00:00Z","claim":{"topic":"opening.minutes","low":%[1]d,"high":%[1]d,"unit":"min"}}`
+			if err := os.WriteFile(file, fmt.Appendf(nil, line, minutes, day+1), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			run(t, env, "memory", "import", file, "--policy", policy)
+		}
+		list := run(t, env, "memory", "list", "--json")
+		if n := strings.Count(list, `"status":"active"`); n != active || !strings.Contains(list, "20 minutes") {
+			t.Errorf("%s: %d count: %s", conflicts, n, list)
+		}
+		if asks := strings.Contains(run(t, env, "memory", "gaps"), "20"); asks != (active == 2) {
+			t.Errorf("%s: the user is asked: %t", conflicts, asks)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (r *Recall) hear(ctx context.Context, m memory.Message, input int) (h heard
 		return h, err
 	}
 	byRules := memory.Listen(m)
-	h, err = r.keepDeclared(ctx, m, byRules, r.Settings(m.Tenant).policy())
+	h, err = r.keepDeclared(ctx, m, byRules, r.Settings(m.Tenant).ConflictPolicy())
 	if err == nil {
 		r.askModel(m, byRules)
 	}

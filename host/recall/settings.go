@@ -129,8 +129,8 @@ func (s Settings) And(more Settings) Settings {
 	return s
 }
 
-// policy gives how two declarations of one user are settled.
-func (s Settings) policy() memory.ConflictPolicy {
+// ConflictPolicy gives how two declarations of one user are settled.
+func (s Settings) ConflictPolicy() memory.ConflictPolicy {
 	if s.Conflicts == ConflictsAsk {
 		return memory.AskUser
 	}

@@ -195,3 +195,78 @@ func BenchmarkConstraints(b *testing.B) {
 		})
 	}
 }
+
+// onEach runs a benchmark on every database that the host's store is for.
+func onEach(b *testing.B, run func(b *testing.B, r rig)) {
+	b.Run("sqlite", func(b *testing.B) { run(b, benchRig(b)) })
+	b.Run("mariadb", func(b *testing.B) { run(b, newRig(b, mariadb.Database(b))) })
+}
+
+// fillFacts gives a user facts: what was declared is read for every forgetting.
+func fillFacts(b *testing.B, k *Keeper, memories int) {
+	b.Helper()
+	fillTruth(b, k, 1, memories)
+	must(b, k.change(b.Context(), func(ctx context.Context, t *tx) error {
+		_, err := exec(ctx, t.on, "UPDATE memory_node SET layer = 2")
+		return err
+	}))
+}
+
+// BenchmarkForget forgets 1,000 memories of a user of 10,000, by what they are about.
+func BenchmarkForget(b *testing.B) {
+	const gone = 1_000
+	onEach(b, func(b *testing.B, r rig) {
+		r.db.Scrub = nil // writes the whole file anew, whatever is forgotten
+		k := r.open(func(c *Config) { c.Store, c.Poll = nil, time.Hour })
+		fillFacts(b, k, 10_000)
+		random := rand.New(rand.NewPCG(5, 6))
+		for b.Loop() {
+			b.StopTimer()
+			for range gone / 250 {
+				var some []memory.Node
+				for i := range 250 {
+					n := turn(random, i)
+					n.Entity, n.Layer, n.Kind = "1001", memory.Fact, memory.FactOf
+					some = append(some, n)
+				}
+				k.testOnlyRemember(b, Owner{"shop", "user0"}, some...)
+			}
+			b.StartTimer()
+			_, err := k.Forget(b.Context(), Owner{"shop", "user0"}, Wish{Entity: "1001"})
+			must(b, err)
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/gone/float64(b.N), "ms/memory")
+	})
+}
+
+// BenchmarkForgetDocument forgets a document of one piece of a user of 10,000 memories.
+func BenchmarkForgetDocument(b *testing.B) {
+	onEach(b, func(b *testing.B, r rig) {
+		r.db.Scrub = nil
+		k := r.open(func(c *Config) { c.Store, c.Poll = nil, time.Hour })
+		fillFacts(b, k, 10_000)
+		o := Owner{"shop", "user0"}
+		for b.Loop() {
+			b.StopTimer()
+			_, err := k.Learn(b.Context(), o, rules(), strings.NewReader(paragraph(1)), nil)
+			must(b, err)
+			b.StartTimer()
+			_, err = k.Forget(b.Context(), o, Wish{Document: "rules.md"})
+			must(b, err)
+		}
+	})
+}
+
+// BenchmarkListKind gives the first page of one kind of a user of 10,000 memories.
+func BenchmarkListKind(b *testing.B) {
+	onEach(b, func(b *testing.B, r rig) {
+		k := r.open(func(c *Config) { c.Store, c.Poll = nil, time.Hour })
+		fillTruth(b, k, 1, 10_000)
+		for b.Loop() {
+			page, err := k.List(b.Context(), Owner{"shop", "user0"}, Page{Kinds: []memory.Kind{memory.Preference}, Limit: 20})
+			if must(b, err); len(page) != 20 {
+				b.Fatalf("%d memories", len(page))
+			}
+		}
+	})
+}

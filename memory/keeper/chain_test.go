@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -59,15 +58,29 @@ func TestABrokenOffForgettingIsRepeated(t *testing.T) {
 	})
 }
 
+// The rows of memories are removed without going through all of their user's.
+func TestRemovingReadsNotAllOfAUser(t *testing.T) {
+	k := sqliteRig(t).open()
+	list, args := inList([]memory.ID{"x"})
+	by := &tx{keyed: k.keyed}
+	for _, table := range tablesOfMemory() {
+		for _, verb := range []string{"DELETE", "SELECT memory_id"} {
+			query := verb + " FROM " + by.from(table) + ofOwner + " AND memory_id IN " + list
+			if plan := planOf(t, k, query, append(ownerArgs(ann), args...)); len(plan) != 1 || strings.Count(plan[0], "=?") != 3 {
+				t.Errorf("%s\nis done by %q", query, plan)
+			}
+		}
+	}
+}
+
 // Links are looked up by both ends, claims by their matter, traces by their input: none
 // of it reads all rows of a user.
 func TestLookingUpReadsNotAllOfAUser(t *testing.T) {
 	k := sqliteRig(t).open()
 	list, args := inList([]memory.ID{"x"})
 	for query, args := range map[string][]any{
-		currentOf:     {"shop", "ann", "x", 1},
-		withClaims:    {"shop", "ann", 1, 1},
-		tracesOfInput: {"shop", "ann", "s", "i", 1},
+		currentOf:  {"shop", "ann", "x", 1},
+		withClaims: {"shop", "ann", 1, 1},
 
 		latestOf:       {"shop", "ann", "x", 1},
 		linksOf:        {"shop", "ann", "x", roleChoice, 1},
@@ -76,20 +89,15 @@ func TestLookingUpReadsNotAllOfAUser(t *testing.T) {
 		idsOfKind:      {"shop", "ann", "fact", "active", 2, "x", 1},
 		idsOfLayer:     {"shop", "ann", "active", 2, "x", 1},
 
-		linkedTo:           {"shop", "ann", roleNext, "x"},
-		removeLink:         {"shop", "ann", "x", roleNext, "y"},
-		cameBefore + list:  append(ownerArgs(ann), args...),
-		madeOfThese + list: append(ownerArgs(ann), args...),
+		removeLink:            {"shop", "ann", "x", roleNext, "y"},
+		linkedTo + list:       append([]any{"shop", "ann", roleNext}, args...),
+		tracesOfInputs + list: append([]any{"shop", "ann", "s"}, args...),
+		cameBefore + list:     append(ownerArgs(ann), args...),
+		madeOfThese + list:    append(ownerArgs(ann), args...),
+		choicesOfThese + list: append(ownerArgs(ann), args...),
+		gapsOfThese + list:    append(ownerArgs(ann), args...),
 	} {
-		var plan []string
-		must(t, each(t.Context(), k.db.Reads, "EXPLAIN QUERY PLAN "+query, args, func(rows *sql.Rows) error {
-			var id, parent, unused int
-			var detail string
-			err := rows.Scan(&id, &parent, &unused, &detail)
-			plan = append(plan, detail)
-			return err
-		}))
-		text := strings.Join(plan, "; ")
+		text := strings.Join(planOf(t, k, query, args), "; ")
 		if !strings.Contains(text, "SEARCH") || strings.Count(text, "=?") < 4 {
 			t.Errorf("%s\nis done by %s", query, text)
 		}

@@ -109,20 +109,6 @@ func (k *Keeper) Pin(ctx context.Context, o Owner, id memory.ID, pinned bool) er
 	})
 }
 
-// Believe sets how far a memory is to be believed, how often something agreed, and
-// when that was seen last, as memory's rules have it.
-func (k *Keeper) Believe(ctx context.Context, o Owner, id memory.ID, trust float64, verified int, agreed time.Time) error {
-	const op = "keeper.Believe"
-	if !(trust >= 0 && trust <= 1) || verified < 0 {
-		return fail(op, badValue("a trust of %v, verified %d times; give 0 to 1, and 0 or more", trust, verified))
-	}
-	return k.changeOne(ctx, op, o, id, Believed, "", func(s *stored, _ time.Time) bool {
-		changed := s.Trust != trust || s.Verified != verified || !s.Agreed.Equal(agreed)
-		s.Trust, s.Verified, s.Agreed = trust, verified, agreed
-		return changed
-	})
-}
-
 // changeOne changes one memory, unless it is that way already.
 func (k *Keeper) changeOne(ctx context.Context, op string, o Owner, id memory.ID, event, cause string, alter func(s *stored, at time.Time) bool) error {
 	return fail(op, k.change(ctx, func(ctx context.Context, t *tx) error {
@@ -243,7 +229,9 @@ func asksAbout(ctx context.Context, on host.Statements, o Owner) (map[memory.ID]
 // Restore has memories that were archived, superseded or falsified count again, as
 // if that had not been, and gives those that did not count before. Who asks what was
 // known meanwhile is told what was thought then. What had superseded one may be
-// forgotten without it from then on.
+// forgotten without it from then on. Of what a user declared the gaps count again and the
+// question waits again, and where it contradicts another declaration that counts, the
+// user is to be asked which of them does, as Declare has it.
 func (k *Keeper) Restore(ctx context.Context, o Owner, ids []memory.ID) ([]memory.ID, error) {
 	return k.changeSome(ctx, "keeper.Restore", o, ids, Restored, "", func(s *stored, at time.Time) bool {
 		if s.Status == memory.Active {
@@ -266,8 +254,6 @@ func (s *stored) takeBack(one takenBack) {
 	s.Taken = append(s.Taken, one)
 	s.Taken = s.Taken[max(0, len(s.Taken)-maxTaken):]
 }
-
-const standAlone = "DELETE FROM memory_link" + ofMemory + " AND link_role = '" + roleNext + "'"
 
 // changeSome changes those of some memories that are there and not that way already.
 func (k *Keeper) changeSome(ctx context.Context, op string, o Owner, ids []memory.ID, event, cause string, alter func(s *stored, at time.Time) bool) (changed []memory.ID, err error) {
@@ -299,7 +285,7 @@ func (k *Keeper) changeSome(ctx context.Context, op string, o Owner, ids []memor
 				err = t.save(ctx, s)
 			}
 			if err == nil && event == Restored {
-				_, err = exec(ctx, t.on, standAlone, memoryArgs(o, s.ID)...)
+				err = t.standAgain(ctx, s.Node)
 			}
 		}
 		return err

@@ -219,7 +219,6 @@ func TestChangesOfWhatIsNotThereOrTooMuchAreRefused(t *testing.T) {
 	id := k.testOnlyRemember(t, ann, said("x"))[0]
 	wantCode(t, k.Pin(t.Context(), ann, "unknown", true), abi.NotFound)
 	wantCode(t, k.Falsify(t.Context(), ann, "unknown", ""), abi.NotFound)
-	wantCode(t, k.Believe(t.Context(), ann, id, 1.5, 0, time.Time{}), abi.BadValue)
 	_, err := k.Archive(t.Context(), ann, make([]memory.ID, MaxChange+1), "")
 	wantCode(t, err, abi.BadValue)
 	wantCode(t, k.Falsify(t.Context(), ann, id, strings.Repeat("x", host.MaxIDBytes+1)), abi.BadValue)
@@ -238,11 +237,10 @@ func TestWhyTellsTheWholeLife(t *testing.T) {
 		id := contradict(t, k, ann)
 		again := said("open with 10 minutes of talk")
 		claim := memory.Between("opening.minutes", 10, 10, "min")
-		again.Claim, again.Domain, again.Source = &claim, "pacing", memory.Source{Session: "s9", Input: "i9"}
+		again.Claim, again.Domain, again.Trust, again.Source = &claim, "pacing", 0.8, memory.Source{Session: "s9", Input: "i9"}
 		if got := k.testOnlyRemember(t, ann, again)[0]; got != id {
 			t.Fatal("saying it again made another memory")
 		}
-		must(t, k.Believe(t.Context(), ann, id, 0.8, 2, k.now()))
 		must(t, k.Pin(t.Context(), ann, id, true))
 		decide(t, k, ann, "opening", []memory.ID{id})
 		habit := memory.Node{Text: "opens late", Layer: memory.Behaviour, Kind: memory.Habit, Source: memory.Source{Derived: []memory.ID{id}}}
@@ -253,7 +251,7 @@ func TestWhyTellsTheWholeLife(t *testing.T) {
 		for _, e := range life.Events {
 			events = append(events, e.What)
 		}
-		if !slices.Equal(events, []string{Remembered, Verified, Believed, Pinned}) {
+		if !slices.Equal(events, []string{Remembered, Verified, Pinned}) {
 			t.Errorf("events %v", events)
 		}
 		if len(life.Gaps) != 3 || len(life.Questions) != 1 || len(life.Traces) != 1 || !slices.Equal(life.Derived, []memory.ID{made}) {
@@ -343,7 +341,7 @@ func TestWhatWasExportedIsImportedOnce(t *testing.T) {
 			{bob, Imported{Lines: 2, Kept: 2}},
 			{bob, Imported{Lines: 2, Known: 2}},
 		} {
-			if got, err := k.Import(t.Context(), tt.owner, strings.NewReader(file.String())); err != nil || got != tt.want {
+			if got, err := k.Import(t.Context(), tt.owner, strings.NewReader(file.String()), memory.DefaultReconcile(), memory.LastWins); err != nil || got != tt.want {
 				t.Errorf("%v: %+v, %v; want %+v", tt.owner, got, err, tt.want)
 			}
 		}
@@ -384,7 +382,7 @@ func TestWhatWasThoughtBeforeIsNeitherRewrittenNorLostInACopy(t *testing.T) {
 		var file strings.Builder
 		_, err = k.Export(t.Context(), ann, &file, nil)
 		must(t, err)
-		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()), memory.DefaultReconcile(), memory.LastWins)
 		must(t, err)
 		known := func(hours int) *Moment {
 			return &Moment{True: start.Add(3 * day), Known: start.Add(time.Duration(hours) * time.Hour)}
@@ -431,7 +429,7 @@ func TestOfAnImportWhatWasSupersededIsForgottenToo(t *testing.T) {
 		var file strings.Builder
 		_, err = k.Export(t.Context(), ann, &file, nil)
 		must(t, err)
-		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+		_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()), memory.DefaultReconcile(), memory.LastWins)
 		must(t, err)
 		counts, err := k.List(t.Context(), bob, Page{Statuses: []memory.Status{memory.Active}})
 		must(t, err)
@@ -453,7 +451,7 @@ func TestAnImportStopsAtALineThatCannotBeKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := sqliteRig(t).open()
-			done, err := k.Import(t.Context(), ann, strings.NewReader(string(fine)+"\n\n"+line+"\n"+string(fine)))
+			done, err := k.Import(t.Context(), ann, strings.NewReader(string(fine)+"\n\n"+line+"\n"+string(fine)), memory.DefaultReconcile(), memory.LastWins)
 			problem := wantCode(t, err, abi.BadValue)
 			if done != (Imported{Lines: 2, Kept: 1}) || !strings.Contains(problem.Message, "line 3") {
 				t.Errorf("%+v, %q", done, problem.Message)

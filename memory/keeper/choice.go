@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -10,7 +11,7 @@ import (
 
 // addChoice keeps the question which of two active declarations counts, unless it is
 // there, and gives it as it is kept. One that was answered otherwise than that both
-// stand is asked anew: since both count again, the answer was undone.
+// stand waits again: since both count again, the answer was undone.
 func (t *tx) addChoice(ctx context.Context, q memory.Question) (memory.Question, error) {
 	o := Owner{q.Tenant, q.User}
 	there, err := documents[memory.Question](ctx, t.on, questionOf, append(ownerArgs(o), q.ID)...)
@@ -20,6 +21,7 @@ func (t *tx) addChoice(ctx context.Context, q memory.Question) (memory.Question,
 	case len(there) > 0 && (there[0].Answered.IsZero() || there[0].Settled()):
 		return there[0], nil
 	case len(there) > 0:
+		q = there[0].Reopened()
 		return q, t.saveQuestion(ctx, q)
 	}
 	detail, err := json.Marshal(q)
@@ -91,20 +93,13 @@ func choicesOf(ctx context.Context, on host.Statements, o Owner, id memory.ID) (
 	return all, err
 }
 
-// removeChoices removes the choices that a memory is in, with their links.
-func (t *tx) removeChoices(ctx context.Context, o Owner, id memory.ID) error {
-	all, err := choicesOf(ctx, t.on, o, id)
+// choicesWith gives the choices that a memory is in, as the earlier one or the later.
+func (t *tx) choicesWith(ctx context.Context, o Owner, id memory.ID) ([]memory.Question, error) {
+	later, err := choicesOf(ctx, t.on, o, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	about, err := documents[memory.Question](ctx, t.on, questionsAbout, append(memoryArgs(o, id), maxGaps)...)
-	for _, q := range append(all, about...) {
-		if err == nil && q.IsChoice() {
-			_, err = exec(ctx, t.on, removeQuestion, append(ownerArgs(o), q.ID)...)
-		}
-		if err == nil && q.IsChoice() {
-			_, err = exec(ctx, t.on, removeLink, append(memoryArgs(o, q.Other), roleChoice, q.ID)...)
-		}
-	}
-	return err
+	about = slices.DeleteFunc(about, func(q memory.Question) bool { return !q.IsChoice() })
+	return append(later, about...), err
 }

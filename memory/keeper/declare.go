@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/sluicehq/sluice/memory"
 )
@@ -67,7 +68,7 @@ func (t *tx) declare(ctx context.Context, n memory.Node, policy memory.ConflictP
 		return d, err
 	}
 	if winner != "" && winner != d.ID {
-		return Declaring{ID: d.ID, Replaced: d.Replaced}, t.standBehind(ctx, o, d.ID, winner)
+		return Declaring{ID: d.ID, Replaced: d.Replaced}, t.standBehind(ctx, o, d.ID, winner, orTime(n.Valid.From, n.At))
 	}
 	n.ID = d.ID
 	return d, t.oppose(ctx, n, &d)
@@ -109,14 +110,14 @@ func (t *tx) inPlaceOf(ctx context.Context, o Owner, beaten []memory.ID, n memor
 	return kept.ID, err
 }
 
-// standBehind has a declaration be superseded by an earlier one, of a higher priority
-// or said later, for which it came too late.
-func (t *tx) standBehind(ctx context.Context, o Owner, id, winner memory.ID) error {
+// standBehind has a declaration be superseded by another one that is there, of a higher
+// priority or said later: it was true until then.
+func (t *tx) standBehind(ctx context.Context, o Owner, id, winner memory.ID, until time.Time) error {
 	s, err := find(ctx, t.on, t.lock, o, id)
 	if err != nil || s.Status != memory.Active {
 		return err
 	}
-	s.end(memory.Superseded, orTime(s.Valid.From, s.At), t.at)
+	s.end(memory.Superseded, until, t.at)
 	s.SupersededBy = winner
 	if err := t.save(ctx, s); err != nil {
 		return err

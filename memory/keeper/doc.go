@@ -16,7 +16,7 @@
 //     of the outbox. A fact or a habit that Renew keeps takes the place of the one before
 //     (renew.go). What a user declares, Declare settles with what they declared of the same
 //     matter: it wins, loses, or both stand and a question is kept which of them counts
-//     (declare.go).
+//     (declare.go). So does Import with declarations that it brings (port.go).
 //  2. The followers of all replicas see the line, and put the memory into their
 //     indexes. An embedder, where there is one whose leg is on, gives its vector later;
 //     that is another line.
@@ -26,7 +26,8 @@
 //  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
 //     leaves an event of its life. Of a piece of a document, what it is searched by
 //     follows the headings above it. Tidy archives what is worth little. Restore takes
-//     it all back, and what was known meanwhile stays known as of then; until Purge
+//     it all back: gaps and questions that ended with a declaration are open again as they
+//     were (reopen.go), and what was known meanwhile stays known as of then; until Purge
 //     removes what was archived long ago, and PurgeSuperseded the facts and habits that
 //     newer ones took the place of. What a purged one had superseded is superseded by
 //     what superseded that.

@@ -352,10 +352,8 @@ func (t *tx) removeAll(ctx context.Context, o Owner, ids []memory.ID) (r Receipt
 	if err := t.cutOverlaps(ctx, o, all); err != nil {
 		return r, from, err
 	}
-	for _, id := range r.IDs {
-		if err := t.remove(ctx, o, id); err != nil {
-			return r, from, err
-		}
+	if err := t.remove(ctx, o, r.IDs); err != nil {
+		return r, from, err
 	}
 	return r, from, t.dropDocuments(ctx, o, from.sources)
 }

@@ -99,7 +99,7 @@ func wantForgotten(t *testing.T, k *Keeper, f Forgotten, ids []memory.ID) {
 	if !slices.Equal(told, ids) || len(f.Receipts) != len(receipts) || len(f.Sources) != len(ids) {
 		t.Errorf("receipts tell of %d memories, %d sources; want %d", len(told), len(f.Sources), len(ids))
 	}
-	for _, table := range append(tablesOfMemory(), "memory_piece", "memory_outbox") {
+	for _, table := range append(tablesOfMemory(), "memory_outbox") {
 		left, err := texts[memory.ID](t.Context(), k.db.Reads, "SELECT memory_id FROM "+table)
 		must(t, err)
 		for _, id := range left {
@@ -196,7 +196,7 @@ func TestForgettingAUserLeavesReceiptsAndNothingElse(t *testing.T) {
 
 // allTables are those with an owner.
 func allTables() []string {
-	return append(tablesOfMemory(), "memory_outbox", "memory_trace", "memory_trust", "memory_receipt", "memory_document", "memory_piece")
+	return append(tablesOfMemory(), "memory_outbox", "memory_trace", "memory_trust", "memory_receipt", "memory_document")
 }
 
 func TestForgetRefusesWhatIsNotClear(t *testing.T) {

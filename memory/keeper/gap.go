@@ -386,8 +386,7 @@ func (t *tx) closeGaps(ctx context.Context, said memory.Node, by memory.Resoluti
 	choices, err := choicesOf(ctx, t.on, Owner{said.Tenant, said.User}, said.ID)
 	for _, q := range append(open, choices...) {
 		if err == nil && q.Answered.IsZero() {
-			q.Answer, q.Answered = by, t.at
-			err = t.saveQuestion(ctx, q)
+			err = t.saveQuestion(ctx, q.Ceased(by, t.at))
 		}
 	}
 	return err

@@ -419,12 +419,13 @@ func TestAnAgreementGivesWayToWhatIsBelievedSince(t *testing.T) {
 		n.Claim, n.At = &claim, k.now().Add(-time.Hour)
 		habit := memory.Node{Text: "opened with 10 minutes", Layer: memory.Behaviour, Kind: memory.Habit, Claim: &claim, Source: memory.Source{Session: "live1", Order: 1}}
 		id := k.testOnlyRemember(t, ann, n, habit)[0]
-		before = func() { must(t, k.Believe(t.Context(), ann, id, 0.3, 7, time.Time{})) }
+		n.Trust, n.Source = 0.9, memory.Source{Session: "s1", Input: "2"}
+		before = func() { k.testOnlyRemember(t, ann, n) } // said again
 		for i, agreed := range []int{0, 1} {
 			done, err := k.Reconcile(t.Context(), ann, memory.DefaultReconcile())
 			must(t, err)
 			got := k.testOnlyGet(t, ann, id)
-			if len(done.Agreed) != agreed || got.Verified != 7+agreed || agreed == 0 && got.Trust != 0.3 {
+			if len(done.Agreed) != agreed || got.Verified != 1+agreed || agreed == 0 && got.Trust != 0.9 {
 				t.Errorf("reconciliation %d: %d agreed; trust %v, verified %d", i+1, len(done.Agreed), got.Trust, got.Verified)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +74,7 @@ type Keeper struct {
 	poll     time.Duration
 	log      *slog.Logger
 	lock     string // ends a SELECT of a row that the transaction will write
+	keyed    bool   // the database has to be told by which key it finds rows; see tx.from
 	holder   string // of duties
 	dutyTime time.Duration
 
@@ -135,6 +138,7 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 	if k.db.Dialect == host.MySQL {
 		k.lock = " FOR UPDATE"
 	}
+	k.keyed = k.db.Dialect == host.SQLite
 	if err := k.migrate(ctx); err != nil {
 		return nil, fail(op, err)
 	}
@@ -220,6 +224,7 @@ func (k *Keeper) tend(ctx context.Context) {
 type tx struct {
 	on    host.Statements
 	lock  string
+	keyed bool
 	at    time.Time
 	no    int64 // the last number given; see next
 	embed *bool // whether new text needs a vector, once that was looked up
@@ -230,6 +235,8 @@ const (
 	headOf   = "SELECT last_no, trimmed, scrub_to, scrubbed FROM memory_head WHERE head_no = 1"
 	moveHead = "UPDATE memory_head SET last_no = ? WHERE head_no = 1"
 	addLine  = "INSERT INTO memory_outbox (line_no, written_at, tenant_id, user_id, memory_id) VALUES (?, ?, ?, ?, ?)"
+
+	oneMoreLine = ", (?, ?, ?, ?, ?)"
 )
 
 // A head is the row that every change locks.
@@ -249,7 +256,7 @@ func (k *Keeper) change(ctx context.Context, run func(ctx context.Context, t *tx
 		if err != nil {
 			return err
 		}
-		t := &tx{on: on, lock: k.lock, at: k.now().UTC().Truncate(time.Microsecond), no: h.last}
+		t := &tx{on: on, lock: k.lock, keyed: k.keyed, at: k.now().UTC().Truncate(time.Microsecond), no: h.last}
 		if err := run(ctx, t); err != nil {
 			return err
 		}
@@ -279,6 +286,29 @@ func (t *tx) touched(ctx context.Context, o Owner, id memory.ID) error {
 	t.wrote = true
 	_, err := exec(ctx, t.on, addLine, t.next(), t.at.UnixMicro(), string(o.Tenant), string(o.User), string(id))
 	return err
+}
+
+// touchedAll tells it of several memories, in few statements of few lengths.
+func (t *tx) touchedAll(ctx context.Context, o Owner, ids []memory.ID) error {
+	for some := range slices.Chunk(ids, shortList) {
+		if len(some) < shortList {
+			for _, id := range some {
+				if err := t.touched(ctx, o, id); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		var lines []any
+		for _, id := range some {
+			lines = append(lines, t.next(), t.at.UnixMicro(), string(o.Tenant), string(o.User), string(id))
+		}
+		t.wrote = true
+		if _, err := exec(ctx, t.on, addLine+strings.Repeat(oneMoreLine, shortList-1), lines...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func signal(c chan struct{}) {

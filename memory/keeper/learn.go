@@ -346,28 +346,22 @@ func (t *tx) findPiece(ctx context.Context, l *learning, digest string) (s store
 // maxStrays bounds the strays of one document, in memory. What is beyond is kept twice.
 const maxStrays = 100_000
 
-const (
-	placed  = "SELECT DISTINCT memory_id FROM memory_piece" + ofOwner + " AND memory_id IN "
-	claimed = "SELECT memory_id FROM memory_claim" + ofOwner + " AND memory_id IN "
-)
+const placed = "SELECT DISTINCT memory_id FROM memory_piece" + ofOwner + " AND memory_id IN "
 
 // straysOf gives memories that name a document, count, and have no place in one, by the
 // digest of their words: such as came with an import of an export, or were restored. They
-// take the place of pieces of the same words. Pieces, and facts with a claim, such as
-// prices, are most of what an owner has: they are left out before any of it is read.
+// take the place of pieces of the same words. Pieces are most of what is of a document:
+// they are left out before any of it is read.
 func (k *Keeper) straysOf(ctx context.Context, o Owner, document string) (map[string]memory.ID, error) {
 	strays := map[string]memory.ID{}
-	p := Page{Document: document, Layers: []memory.Layer{memory.Fact}, Statuses: []memory.Status{memory.Active, memory.Archived}}
+	p := Page{Document: document, Layers: []memory.Layer{memory.Fact}, Statuses: []memory.Status{memory.Active, memory.Archived}, Limit: MaxPage}
 	for more := true; more && len(strays) < maxStrays; {
-		ids, err := k.idsOf(ctx, o, p, p.After, idsOfLayer)
-		if ids = firstOf(ids); err != nil || len(ids) == 0 {
+		ids, err := k.idsOfDocument(ctx, o, p, p.After)
+		if ids = firstOf(ids, MaxPage); err != nil || len(ids) == 0 {
 			return strays, err
 		}
 		more, p.After = len(ids) == MaxPage, ids[len(ids)-1]
-		if ids, err = k.without(ctx, o, ids, placed); err == nil {
-			ids, err = k.without(ctx, o, ids, claimed)
-		}
-		if err != nil {
+		if ids, err = k.withoutPlace(ctx, o, ids); err != nil {
 			return nil, err
 		}
 		all, err := findAll(ctx, k.db.Reads, o, ids)
@@ -375,7 +369,7 @@ func (k *Keeper) straysOf(ctx context.Context, o Owner, document string) (map[st
 			return nil, err
 		}
 		for _, s := range all {
-			if p.wants(s, k.now()) {
+			if p.wants(s, k.now()) && s.Claim == nil { // no piece has one
 				strays[wordsDigest(s.Node)] = s.ID
 			}
 		}
@@ -383,13 +377,13 @@ func (k *Keeper) straysOf(ctx context.Context, o Owner, document string) (map[st
 	return strays, nil
 }
 
-// without gives those of a page of ids that a query does not find.
-func (k *Keeper) without(ctx context.Context, o Owner, ids []memory.ID, query string) ([]memory.ID, error) {
+// withoutPlace gives those of a page of ids that have no place in any document.
+func (k *Keeper) withoutPlace(ctx context.Context, o Owner, ids []memory.ID) ([]memory.ID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	list, args := inList(ids)
-	found, err := texts[memory.ID](ctx, k.db.Reads, query+list, append(ownerArgs(o), args...)...)
+	found, err := texts[memory.ID](ctx, k.db.Reads, placed+list, append(ownerArgs(o), args...)...)
 	return slices.DeleteFunc(ids, func(id memory.ID) bool { return slices.Contains(found, id) }), err
 }
 

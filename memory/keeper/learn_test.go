@@ -306,7 +306,7 @@ func TestMemoriesOfAnExportBecomeTheDocuments(t *testing.T) {
 	var file strings.Builder
 	_, err := k.Export(t.Context(), ann, &file, nil)
 	must(t, err)
-	_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()))
+	_, err = k.Import(t.Context(), bob, strings.NewReader(file.String()), memory.DefaultReconcile(), memory.LastWins)
 	must(t, err)
 	if _, err := k.Document(t.Context(), bob, "rules.md"); host.ProblemOf(err).Code != abi.NotFound {
 		t.Errorf("bob's document: %v", err)

@@ -48,7 +48,7 @@ const (
 	ofOwner     = " WHERE tenant_id = ? AND user_id = ?"
 	nodeColumns = "SELECT tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, recalls, adopts, used_at, words, index_words, detail FROM memory_node"
 	makeNode    = "INSERT INTO memory_node (node_no, tenant_id, user_id, memory_id, session_id, live_id, entity, platform, kind, layer, status, order_no, said_at, " +
-		"recalls, adopts, used_at, replaced_at, words, index_words, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		"recalls, adopts, used_at, replaced_at, document_id, words, index_words, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	changeNode  = "UPDATE memory_node SET status = ?, said_at = ?, replaced_at = ?, detail = ?" + ofMemory
 	makeClaim   = "INSERT INTO memory_claim (tenant_id, user_id, memory_id, layer, is_active, matter) VALUES (?, ?, ?, ?, ?, ?)"
 	changeClaim = "UPDATE memory_claim SET is_active = ?" + ofMemory
@@ -126,7 +126,7 @@ func (t *tx) add(ctx context.Context, s stored) error {
 	n, o := s.Node, Owner{s.Tenant, s.User}
 	args := append([]any{t.next()}, memoryArgs(o, n.ID)...)
 	_, err = exec(ctx, t.on, makeNode, append(args, string(n.Source.Session), string(n.Source.Live), n.Entity, n.Source.Platform, string(n.Kind), int(n.Layer), string(n.Status),
-		n.Source.Order, micros(n.At), n.Recalls, n.Adopts, micros(n.LastUsed), s.replaced(t.at), []byte(n.Text), []byte(n.IndexText), detail)...)
+		n.Source.Order, micros(n.At), n.Recalls, n.Adopts, micros(n.LastUsed), s.replaced(t.at), n.Source.Document, []byte(n.Text), []byte(n.IndexText), detail)...)
 	if err == nil {
 		err = t.wantVector(ctx, o, n.ID)
 	}
@@ -223,7 +223,6 @@ const (
 	Restored   = "restored"
 	Pinned     = "pinned"
 	Unpinned   = "unpinned"
-	Believed   = "believed" // its trust was set
 	Relinked   = "relinked" // what superseded it was purged; the cause names what had superseded that, if it is there
 )
 

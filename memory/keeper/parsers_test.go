@@ -93,7 +93,7 @@ func exercise(t *testing.T, r rig) {
 	var file strings.Builder
 	_, err = k.Export(t.Context(), ann, &file, nil)
 	must(t, err)
-	_, err = k.Import(t.Context(), Owner{"shop", "bob"}, strings.NewReader(file.String()))
+	_, err = k.Import(t.Context(), Owner{"shop", "bob"}, strings.NewReader(file.String()), memory.DefaultReconcile(), memory.LastWins)
 	must(t, err)
 	must(t, k.oneMoreTry(t.Context()))
 	k.testOnlyLearn(t, ann, rules(), paragraphs(1, 2, 3))

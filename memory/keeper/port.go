@@ -3,6 +3,7 @@ package keeper
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,28 +80,45 @@ type Imported struct {
 
 // Import reads what Export wrote and keeps it for an owner, whoever's it was. A
 // memory that the owner has already, by its id or by an earlier import of the same
-// line, stays as it is; of one without an id, see Remember. It stops at the first
-// line that cannot be kept, with BadValue and the line's number: what is before it
+// line, stays as it is; of one without an id, see Remember. What a user declared is
+// settled as if it were heard: with what the owner declared of the same matter, by the
+// policy (see Declare), and with what was seen of him (see Reconcile). It stops at the
+// first line that cannot be kept, with BadValue and the line's number: what is before it
 // is kept, and the import can be repeated. Lines have at most MaxLineBytes, and there
 // are at most MaxImport.
-func (k *Keeper) Import(ctx context.Context, o Owner, r io.Reader) (done Imported, err error) {
+func (k *Keeper) Import(ctx context.Context, o Owner, r io.Reader, set memory.ReconcileConfig, policy memory.ConflictPolicy) (done Imported, err error) {
 	const op = "keeper.Import"
 	if err := o.check(); err != nil {
 		return done, fail(op, err)
 	}
+	in := &importing{owner: o, policy: policy, brought: map[memory.ID]bool{}}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxLineBytes)
 	for {
 		batch, read, broken := readBatch(lines, done.Lines)
-		kept, err := k.importSome(ctx, o, batch)
+		kept, err := k.importSome(ctx, in, batch)
 		if err != nil {
 			return done, fail(op, err)
 		}
 		done.Lines, done.Kept, done.Known = done.Lines+read, done.Kept+kept, done.Known+len(batch)-kept
-		if broken != nil || read == 0 {
+		if broken != nil {
 			return done, fail(op, broken)
 		}
+		if read == 0 {
+			break
+		}
 	}
+	if len(in.brought) > 0 { // also where all were there: the import before may have been broken off
+		_, err = k.Reconcile(ctx, o, set)
+	}
+	return done, fail(op, err)
+}
+
+// An importing is one Import under way.
+type importing struct {
+	owner   Owner
+	policy  memory.ConflictPolicy
+	brought map[memory.ID]bool // declarations of its lines that count
 }
 
 // readBatch reads lines until there are enough memories, the end, or a line that
@@ -123,14 +141,14 @@ func readBatch(lines *bufio.Scanner, before int) (batch []stored, read int, brok
 }
 
 // importSome keeps memories, and gives how many were not there.
-func (k *Keeper) importSome(ctx context.Context, o Owner, batch []stored) (kept int, err error) {
+func (k *Keeper) importSome(ctx context.Context, in *importing, batch []stored) (kept int, err error) {
 	if len(batch) == 0 {
 		return 0, nil
 	}
 	err = k.change(ctx, func(ctx context.Context, t *tx) error {
 		kept = 0
 		for _, n := range batch {
-			is, err := t.importOne(ctx, o, n)
+			is, err := t.importOne(ctx, in, n)
 			if err != nil {
 				return err
 			}
@@ -143,15 +161,29 @@ func (k *Keeper) importSome(ctx context.Context, o Owner, batch []stored) (kept 
 	return kept, err
 }
 
-func (t *tx) importOne(ctx context.Context, o Owner, s stored) (kept bool, err error) {
+// importOne keeps a memory unless it is there, and settles it where it is a declaration.
+func (t *tx) importOne(ctx context.Context, in *importing, s stored) (kept bool, err error) {
+	id, kept, err := t.bring(ctx, in.owner, s)
+	if err != nil || s.Layer != memory.Declared || s.Claim == nil || cmp.Or(s.Status, memory.Active) != memory.Active {
+		return kept, err
+	}
+	if kept || s.ID == "" { // said again, an archived one has come back
+		err = t.settleBrought(ctx, in, id)
+	}
+	in.brought[id] = true
+	return kept, err
+}
+
+// bring keeps a memory of an import, and gives its id and whether it is new.
+func (t *tx) bring(ctx context.Context, o Owner, s stored) (id memory.ID, kept bool, err error) {
 	n := s.Node
 	if n.ID == "" {
 		r, err := t.remember(ctx, t.fresh(o, n))
-		return r.Kept, err
+		return r.ID, r.Kept, err
 	}
 	id, there, err := t.importedID(ctx, o, n.ID)
 	if err != nil || there {
-		return false, err
+		return id, false, err
 	}
 	recalls, adopts, used := n.Recalls, n.Adopts, n.LastUsed
 	n = t.fresh(o, n)
@@ -174,7 +206,38 @@ func (t *tx) importOne(ctx context.Context, o Owner, s stored) (kept bool, err e
 	if err == nil && n.SupersededBy != "" {
 		err = t.link(ctx, o, n.ID, roleNext, string(n.SupersededBy))
 	}
-	return err == nil, err
+	return id, err == nil, err
+}
+
+// settleBrought settles a declaration of an import with what its owner declared of the
+// same matter. Of two that came with one import both counted where they are from, so that
+// neither replaces the other: the user is asked.
+func (t *tx) settleBrought(ctx context.Context, in *importing, id memory.ID) error {
+	s, err := find(ctx, t.on, t.lock, in.owner, id)
+	if err != nil {
+		return err
+	}
+	others, err := t.ofMatter(ctx, s.Node)
+	if err != nil {
+		return err
+	}
+	d := Declaring{ID: id}
+	for _, other := range others {
+		policy := in.policy
+		if in.brought[other.ID] {
+			policy = memory.AskUser
+		}
+		switch c := memory.Settle(policy, other, s.Node); {
+		case c.Outcome == memory.OneWins:
+			err = t.standBehind(ctx, in.owner, c.Loser.ID, c.Winner.ID, c.Loser.Valid.Until)
+		case c.Outcome == memory.UserAsked && len(d.Opposed) < maxOpposed:
+			d.Opposed = append(d.Opposed, other)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.oppose(ctx, s.Node, &d)
 }
 
 const thereIs = "SELECT memory_id FROM memory_node" + ofMemory

@@ -121,23 +121,26 @@ func (k *Keeper) list(ctx context.Context, o Owner, p Page) (page []stored, err 
 
 const nodesAfter = nodeColumns + ofOwner + " AND memory_id > ? ORDER BY memory_id LIMIT ?"
 
-// The pages of one thing and of one layer go on in an index where the one before ended: a
-// status and a layer at a time, since of several together all that come after would be put
-// in order for each page. Those of a kind are put in order, on SQLite, and elsewhere may
-// be looked for along all ids: only people ask for a kind.
+// The pages of one document, thing, kind or layer go on in an index where the one before
+// ended: a status and a layer at a time, since of several together all that come after
+// would be put in order for each page. What an older Sluice wrote may be of any document.
 const (
 	idsAfter   = " AND status = ? AND layer = ? AND memory_id > ? ORDER BY memory_id LIMIT ?"
+	idsFrom    = "SELECT memory_id FROM memory_node" + ofOwner + " AND document_id = ?" + idsAfter
+	idsFromAny = "SELECT memory_id FROM memory_node" + ofOwner + " AND document_id IS NULL" + idsAfter
 	idsAbout   = "SELECT memory_id FROM memory_node" + ofOwner + " AND entity = ?" + idsAfter
 	idsOfKind  = "SELECT memory_id FROM memory_node" + ofOwner + " AND kind = ?" + idsAfter
 	idsOfLayer = "SELECT memory_id FROM memory_node" + ofOwner + idsAfter
 )
 
-// next gives up to MaxPage memories after one, in the order of their ids, among which are
+// next gives some memories after one, in the order of their ids, among which are
 // all that the page wants: few of many, where it says what it wants of them. It tells
 // after which one to go on, and whether there may be more.
 func (k *Keeper) next(ctx context.Context, o Owner, p Page, after memory.ID) (some []stored, last memory.ID, more bool, err error) {
 	var ids []memory.ID
 	switch {
+	case p.Document != "":
+		ids, err = k.idsOfDocument(ctx, o, p, after)
 	case p.Entity != "":
 		ids, err = k.idsOf(ctx, o, p, after, idsAbout, p.Entity)
 	case len(p.Kinds) > 0:
@@ -151,26 +154,42 @@ func (k *Keeper) next(ctx context.Context, o Owner, p Page, after memory.ID) (so
 	case len(p.Layers) > 0:
 		ids, err = k.idsOf(ctx, o, p, after, idsOfLayer)
 	default:
-		some, err = k.nextOfAll(ctx, o, after)
+		some, err = k.nextOfAll(ctx, o, after, p.ahead())
 		if last = after; len(some) > 0 {
 			last = some[len(some)-1].ID
 		}
-		return some, last, len(some) == MaxPage, err
+		return some, last, len(some) == p.ahead(), err
 	}
 	if err != nil || len(ids) == 0 {
 		return nil, after, false, err
 	}
-	ids = firstOf(ids)
+	ids = firstOf(ids, p.ahead())
 	some, err = findAll(ctx, k.db.Reads, o, ids)
 	slices.SortFunc(some, func(a, b stored) int { return cmp.Compare(a.ID, b.ID) })
-	return some, ids[len(ids)-1], len(ids) == MaxPage, err
+	return some, ids[len(ids)-1], len(ids) == p.ahead(), err
 }
 
-// idsOf gives the first MaxPage ids after one of each status and layer that a page wants.
+// ahead gives how many memories are read at once: as many as are asked for, where the page
+// wants all that next finds, and else MaxPage, of which it may want few.
+func (p Page) ahead() int {
+	finds := 0
+	for _, by := range []bool{p.Document != "", p.Entity != "", len(p.Kinds) > 0} {
+		if by {
+			finds++
+		}
+	}
+	all := finds == 0 && len(p.Layers) == 0 // they are gone through, whatever their status
+	if p.Scene != "" || p.AsOf != nil || finds > 1 || all && len(p.Statuses) > 0 {
+		return MaxPage
+	}
+	return p.Limit
+}
+
+// idsOf gives the first ids after one of each status and layer that a page wants.
 func (k *Keeper) idsOf(ctx context.Context, o Owner, p Page, after memory.ID, query string, of ...any) (ids []memory.ID, err error) {
 	for _, status := range orAll(p.Statuses, memory.Active, memory.Superseded, memory.Falsified, memory.Archived) {
 		for _, layer := range orAll(p.Layers, memory.Declared, memory.Fact, memory.Behaviour) {
-			args := slices.Concat(ownerArgs(o), of, []any{string(status), int(layer), string(after), MaxPage})
+			args := slices.Concat(ownerArgs(o), of, []any{string(status), int(layer), string(after), p.ahead()})
 			some, err := texts[memory.ID](ctx, k.db.Reads, query, args...)
 			if err != nil {
 				return nil, err
@@ -181,12 +200,22 @@ func (k *Keeper) idsOf(ctx context.Context, o Owner, p Page, after memory.ID, qu
 	return ids, nil
 }
 
-// firstOf gives the page of what idsOf gave, in order. What is beyond is read again, by
-// the next page.
-func firstOf(ids []memory.ID) []memory.ID {
+// idsOfDocument does so of what may be of the page's document.
+func (k *Keeper) idsOfDocument(ctx context.Context, o Owner, p Page, after memory.ID) ([]memory.ID, error) {
+	ids, err := k.idsOf(ctx, o, p, after, idsFrom, p.Document)
+	if err != nil {
+		return nil, err
+	}
+	unknown, err := k.idsOf(ctx, o, p, after, idsFromAny)
+	return append(ids, unknown...), err
+}
+
+// firstOf gives the first of what several statements gave, in order. What is beyond is
+// read again.
+func firstOf(ids []memory.ID, most int) []memory.ID {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	return ids[:min(len(ids), MaxPage)]
+	return ids[:min(len(ids), most)]
 }
 
 // orAll gives what is wanted, or all that there is where nothing is named.
@@ -197,8 +226,8 @@ func orAll[T any](wanted []T, all ...T) []T {
 	return all
 }
 
-func (k *Keeper) nextOfAll(ctx context.Context, o Owner, after memory.ID) (some []stored, err error) {
-	err = each(ctx, k.db.Reads, nodesAfter, append(ownerArgs(o), string(after), MaxPage), func(rows *sql.Rows) error {
+func (k *Keeper) nextOfAll(ctx context.Context, o Owner, after memory.ID, most int) (some []stored, err error) {
+	err = each(ctx, k.db.Reads, nodesAfter, append(ownerArgs(o), string(after), most), func(rows *sql.Rows) error {
 		s, err := scanNode(rows)
 		some = append(some, s)
 		return err

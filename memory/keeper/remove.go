@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 
 	"github.com/sluicehq/sluice/host"
@@ -61,56 +62,120 @@ func (t *tx) removeLines(ctx context.Context, o Owner, ids []memory.ID) error {
 
 // tablesOfMemory have rows that go by tenant, user and memory.
 func tablesOfMemory() []string {
-	return []string{"memory_node", "memory_life", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link"}
+	return []string{"memory_node", "memory_life", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link", "memory_piece"}
 }
 
-// remove removes all rows of one memory, and takes it out of others'. One line of
+// from gives a table for a statement by the memories that its rows are of. Where these are
+// not what its rows lie by, SQLite is told by which key it finds them: it would else go
+// through all rows of the user.
+func (t *tx) from(table string) string {
+	switch {
+	case !t.keyed:
+	case table == "memory_band" || table == "memory_gap" || table == "memory_question":
+		return table + " INDEXED BY sqlite_autoindex_" + table + "_2"
+	case table == "memory_piece":
+		return table + " INDEXED BY sqlite_autoindex_memory_piece_3"
+	}
+	return table
+}
+
+// remove removes all rows of memories, and takes them out of others'. Of each, one line of
 // the outbox stays, which has its id.
-func (t *tx) remove(ctx context.Context, o Owner, id memory.ID) error {
-	if err := t.unlink(ctx, o, id); err != nil {
-		return err
-	}
-	return t.removeRows(ctx, o, id)
-}
-
-func (t *tx) removeRows(ctx context.Context, o Owner, id memory.ID) error {
-	if err := t.removeChoices(ctx, o, id); err != nil {
-		return err
-	}
-	for _, table := range tablesOfMemory() {
-		if _, err := exec(ctx, t.on, "DELETE FROM "+table+ofMemory, memoryArgs(o, id)...); err != nil {
+func (t *tx) remove(ctx context.Context, o Owner, ids []memory.ID) error {
+	for some := range slices.Chunk(ids, longList) {
+		if err := t.unlink(ctx, o, some); err != nil {
+			return err
+		}
+		if err := t.removeRows(ctx, o, some); err != nil {
 			return err
 		}
 	}
-	if err := t.removePieces(ctx, o, id); err != nil {
+	return nil
+}
+
+// removeRows removes the rows of up to longList memories, and the links of others to them.
+func (t *tx) removeRows(ctx context.Context, o Owner, ids []memory.ID) error {
+	if err := t.removeChoices(ctx, o, ids); err != nil {
 		return err
 	}
-	return t.touched(ctx, o, id)
+	list, args := inList(ids)
+	for _, table := range tablesOfMemory() {
+		if _, err := exec(ctx, t.on, "DELETE FROM "+t.from(table)+ofOwner+" AND memory_id IN "+list, append(ownerArgs(o), args...)...); err != nil {
+			return err
+		}
+	}
+	for _, role := range []string{roleDerived, roleNext, roleOverlap} {
+		if err := t.removeLinked(ctx, o, role, list, args); err != nil {
+			return err
+		}
+	}
+	return t.touchedAll(ctx, o, ids)
 }
 
 const (
-	linkedTo   = "SELECT memory_id FROM memory_link" + ofOwner + " AND link_role = ? AND other_id = ?"
-	removeLink = "DELETE FROM memory_link" + ofMemory + " AND link_role = ? AND other_id = ?"
+	choicesOfThese = "SELECT other_id FROM memory_link" + ofOwner + " AND link_role = '" + roleChoice + "' AND memory_id IN "
+	questionsIn    = "SELECT detail FROM memory_question" + ofOwner + " AND question_id IN "
 )
 
-// removeLinked removes the links of a role to a memory, a gap or a trace. They are
-// looked up first: a DELETE by the other end reads all links of the user on SQLite.
-func (t *tx) removeLinked(ctx context.Context, o Owner, role, other string) error {
-	ids, err := texts[memory.ID](ctx, t.on, linkedTo, append(ownerArgs(o), role, other)...)
-	for _, id := range ids {
-		if err == nil {
-			_, err = exec(ctx, t.on, removeLink, append(memoryArgs(o, id), role, other)...)
+// removeChoices removes the choices that memories are in, with their links.
+func (t *tx) removeChoices(ctx context.Context, o Owner, ids []memory.ID) error {
+	list, args := inList(ids)
+	all, err := documents[memory.Question](ctx, t.on, "SELECT detail FROM "+t.from("memory_question")+ofOwner+" AND memory_id IN "+list, append(ownerArgs(o), args...)...)
+	if err != nil {
+		return err
+	}
+	later, err := texts[string](ctx, t.on, choicesOfThese+list, append(ownerArgs(o), args...)...)
+	for some := range slices.Chunk(later, longList) {
+		if err != nil {
+			break
+		}
+		var more []memory.Question
+		list, args := inList(some)
+		more, err = documents[memory.Question](ctx, t.on, questionsIn+list, append(ownerArgs(o), args...)...)
+		all = append(all, more...)
+	}
+	for _, q := range all {
+		if err == nil && q.IsChoice() {
+			_, err = exec(ctx, t.on, removeQuestion, append(ownerArgs(o), q.ID)...)
+		}
+		if err == nil && q.IsChoice() {
+			_, err = exec(ctx, t.on, removeLink, append(memoryArgs(o, q.Other), roleChoice, q.ID)...)
 		}
 	}
 	return err
 }
 
-// unlink removes what others keep of a memory: gaps whose evidence it is, with what
-// they say was seen, and the words of traces that point to it.
-func (t *tx) unlink(ctx context.Context, o Owner, id memory.ID) error {
-	for gaps := []string{""}; len(gaps) > 0; {
-		var err error
-		gaps, err = texts[string](ctx, t.on, linksOf, append(memoryArgs(o, id), roleEvidence, longList)...)
+const (
+	linkedTo   = "SELECT memory_id, other_id FROM memory_link" + ofOwner + " AND link_role = ? AND other_id IN "
+	removeLink = "DELETE FROM memory_link" + ofMemory + " AND link_role = ? AND other_id = ?"
+)
+
+// removeLinked removes the links of a role to a list of memories, gaps or traces. They are
+// looked up first: a DELETE by the other end reads all links of the user on SQLite.
+func (t *tx) removeLinked(ctx context.Context, o Owner, role, list string, args []any) error {
+	var links [][]any
+	err := each(ctx, t.on, linkedTo+list, append(append(ownerArgs(o), role), args...), func(rows *sql.Rows) error {
+		var id, other string
+		err := rows.Scan(&id, &other)
+		links = append(links, append(memoryArgs(o, memory.ID(id)), role, other))
+		return err
+	})
+	for _, link := range links {
+		if err == nil {
+			_, err = exec(ctx, t.on, removeLink, link...)
+		}
+	}
+	return err
+}
+
+const gapsOfThese = "SELECT other_id FROM memory_link" + ofOwner + " AND link_role = '" + roleEvidence + "' AND memory_id IN "
+
+// unlink removes what others keep of up to longList memories: gaps whose evidence they
+// are, with what those say was seen, and the words of traces that point to them.
+func (t *tx) unlink(ctx context.Context, o Owner, ids []memory.ID) error {
+	list, args := inList(ids)
+	for n := longList; n == longList; {
+		gaps, err := texts[string](ctx, t.on, gapsOfThese+list+" LIMIT ?", append(append(ownerArgs(o), args...), longList)...)
 		for _, gap := range gaps {
 			if err == nil {
 				err = t.removeGap(ctx, o, gap)
@@ -119,15 +184,11 @@ func (t *tx) unlink(ctx context.Context, o Owner, id memory.ID) error {
 		if err != nil {
 			return err
 		}
+		n = len(gaps)
 	}
 	for n := longList; n == longList; {
 		var err error
-		if n, err = t.silenceSome(ctx, o, []memory.ID{id}); err != nil {
-			return err
-		}
-	}
-	for _, role := range []string{roleDerived, roleNext, roleOverlap} { // of others to this one
-		if err := t.removeLinked(ctx, o, role, string(id)); err != nil {
+		if n, err = t.silenceSome(ctx, o, ids); err != nil {
 			return err
 		}
 	}
@@ -154,7 +215,8 @@ func (t *tx) removeGap(ctx context.Context, o Owner, gap string) error {
 			return err
 		}
 	}
-	return t.removeLinked(ctx, o, roleEvidence, gap)
+	list, args := inList([]string{gap})
+	return t.removeLinked(ctx, o, roleEvidence, list, args)
 }
 
 // removeQuestion removes the question that a gap led to. The other gaps of it no
@@ -178,7 +240,8 @@ func (t *tx) removeQuestion(ctx context.Context, o Owner, of memory.Gap) error {
 
 const (
 	tracesOfThese = "SELECT other_id FROM memory_link" + ofOwner + " AND link_role = '" + roleTrace + "' AND memory_id IN "
-	tracesOfInput = "SELECT trace_id FROM memory_trace" + ofOwner + " AND session_id = ? AND input_id = ? ORDER BY trace_id LIMIT ?"
+
+	tracesOfInputs = "SELECT trace_id FROM memory_trace" + ofOwner + " AND session_id = ? AND input_id IN "
 )
 
 // silenceAll takes the words out of the traces that point to memories, some in each
@@ -207,16 +270,23 @@ func (t *tx) silenceSome(ctx context.Context, o Owner, ids []memory.ID) (int, er
 // silenceInputs silences the traces of the inputs that memories come from: the
 // question that they keep has the words, whatever they point to.
 func (t *tx) silenceInputs(ctx context.Context, o Owner, sources []memory.Source) error {
+	inputs := map[host.SessionID][]host.InputID{}
 	for _, s := range sources {
-		if s.Session == "" || s.Input == "" {
-			continue
+		if s.Session != "" && s.Input != "" && !slices.Contains(inputs[s.Session], s.Input) {
+			inputs[s.Session] = append(inputs[s.Session], s.Input)
 		}
-		for n := longList; n == longList; {
-			traces, err := texts[string](ctx, t.on, tracesOfInput, append(ownerArgs(o), string(s.Session), string(s.Input), longList)...)
-			if err = t.silence(ctx, o, traces, err); err != nil {
-				return err
+	}
+	for session, all := range inputs {
+		for some := range slices.Chunk(all, longList) {
+			list, args := inList(some)
+			args = append(append(append(ownerArgs(o), string(session)), args...), longList)
+			for n := longList; n == longList; {
+				traces, err := texts[string](ctx, t.on, tracesOfInputs+list+" LIMIT ?", args...)
+				if err = t.silence(ctx, o, traces, err); err != nil {
+					return err
+				}
+				n = len(traces)
 			}
-			n = len(traces)
 		}
 	}
 	return nil
@@ -235,9 +305,13 @@ func (t *tx) silence(ctx context.Context, o Owner, traces []string, err error) e
 				err = t.saveTrace(ctx, wordless(one))
 			}
 		}
-		if err == nil {
-			err = t.removeLinked(ctx, o, roleTrace, trace)
+	}
+	for some := range slices.Chunk(traces, longList) {
+		if err != nil {
+			break
 		}
+		list, args := inList(some)
+		err = t.removeLinked(ctx, o, roleTrace, list, args)
 	}
 	return err
 }

@@ -89,16 +89,10 @@ func (t *tx) isSpared(ctx context.Context, one key) (bool, error) {
 
 // purgeOne removes one memory, and takes it out of the chain that it is in.
 func (t *tx) purgeOne(ctx context.Context, o Owner, id memory.ID) error {
-	err := t.takeOut(ctx, o, id)
-	for _, role := range []string{roleDerived, roleNext, roleOverlap} { // of others to this one
-		if err == nil {
-			err = t.removeLinked(ctx, o, role, string(id))
-		}
+	if err := t.takeOut(ctx, o, id); err != nil {
+		return err
 	}
-	if err == nil {
-		err = t.removeRows(ctx, o, id)
-	}
-	return err
+	return t.removeRows(ctx, o, []memory.ID{id})
 }
 
 // takeOut has what a memory superseded be superseded by what superseded that memory,

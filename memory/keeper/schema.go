@@ -13,12 +13,15 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// wordsOf gives the words in braces of the migrations that are the keeper's own.
+// wordsOf gives the words in braces of the migrations that are the keeper's own. What is
+// in a detail they alone ask a database for, once.
 func wordsOf(dialect string) *strings.Replacer {
 	if dialect == host.SQLite {
-		return strings.NewReplacer("{entity}", "TEXT", "{number}", "INTEGER PRIMARY KEY", "{engine}", "")
+		return strings.NewReplacer("{entity}", "TEXT", "{number}", "INTEGER PRIMARY KEY", "{engine}", "",
+			"{whence}", "COALESCE(JSON_EXTRACT(CAST(detail AS TEXT), '$.source.document'), '')")
 	}
-	return strings.NewReplacer("{entity}", "VARBINARY("+strconv.Itoa(memory.MaxEntityBytes)+")", "{number}", "BIGINT NOT NULL PRIMARY KEY", "{engine}", "ENGINE=InnoDB")
+	return strings.NewReplacer("{entity}", "VARBINARY("+strconv.Itoa(memory.MaxEntityBytes)+")", "{number}", "BIGINT NOT NULL PRIMARY KEY", "{engine}", "ENGINE=InnoDB",
+		"{whence}", "COALESCE(JSON_UNQUOTE(JSON_EXTRACT(CONVERT(detail USING utf8mb4), '$.source.document')), '')")
 }
 
 const (

@@ -2,6 +2,8 @@ package keeper
 
 import (
 	"context"
+	"database/sql"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -39,32 +41,50 @@ func (k *Keeper) forgetDocument(ctx context.Context, o Owner, document string, b
 const (
 	overlapOf     = "SELECT overlap_bytes FROM memory_piece" + ofPiece
 	changeWords   = "UPDATE memory_node SET words = ?, index_words = ?" + ofMemory
-	removeBands   = "DELETE FROM memory_band" + ofMemory
 	withoutBefore = "UPDATE memory_piece SET overlap_bytes = 0, words_digest = ?" + ofPiece
 )
 
 // cutOverlaps takes the end of pieces that are forgotten out of the pieces that begin
 // with it, also of earlier revisions.
 func (t *tx) cutOverlaps(ctx context.Context, o Owner, gone []stored) error {
-	for _, before := range gone {
-		ids, err := texts[memory.ID](ctx, t.on, linksOf, append(memoryArgs(o, before.ID), roleOverlap, longList)...)
-		var behind []stored
-		if err == nil && len(ids) > 0 {
-			behind, err = findAll(ctx, t.on, o, ids)
-		}
+	of := make(map[memory.ID]stored, len(gone))
+	for _, s := range gone {
+		of[s.ID] = s
+	}
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(of)), longList) {
+		behind, err := t.behind(ctx, o, some)
 		if err != nil {
 			return err
 		}
-		for _, s := range behind {
-			if slices.ContainsFunc(gone, func(g stored) bool { return g.ID == s.ID }) {
+		for _, pair := range behind {
+			if _, goes := of[pair[1]]; goes {
 				continue
 			}
-			if err := t.cutOverlap(ctx, o, before, s); err != nil {
+			all, err := findAll(ctx, t.on, o, pair[1:]) // each time: its words may have been cut a moment ago
+			if err != nil {
 				return err
+			}
+			for _, s := range all {
+				if err := t.cutOverlap(ctx, o, of[pair[0]], s); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// behind gives pieces of a list, each with one that begins with its end.
+func (t *tx) behind(ctx context.Context, o Owner, ids []memory.ID) (pairs [][2]memory.ID, err error) {
+	const query = "SELECT memory_id, other_id FROM memory_link" + ofOwner + " AND link_role = '" + roleOverlap + "' AND memory_id IN "
+	list, args := inList(ids)
+	err = each(ctx, t.on, query+list, append(ownerArgs(o), args...), func(rows *sql.Rows) error {
+		var pair [2]memory.ID
+		err := rows.Scan(&pair[0], &pair[1])
+		pairs = append(pairs, pair)
+		return err
+	})
+	return pairs, err
 }
 
 // cutOverlap takes the end of one piece away from the beginning of the words of another,
@@ -97,7 +117,7 @@ func (t *tx) cutOverlap(ctx context.Context, o Owner, before, s stored) error {
 	if _, err := exec(ctx, t.on, changeWords, append([]any{[]byte(s.Text), []byte(s.IndexText)}, args...)...); err != nil {
 		return err
 	}
-	if _, err := exec(ctx, t.on, removeBands, args...); err != nil {
+	if _, err := exec(ctx, t.on, "DELETE FROM "+t.from("memory_band")+ofMemory, args...); err != nil {
 		return err
 	}
 	if err := t.addBands(ctx, o, s.ID, bandsOf(s.Node)); err != nil {
@@ -159,17 +179,6 @@ func (t *tx) removePlaces(ctx context.Context, o Owner, at []pieceRow) error {
 		}
 	}
 	_, err := exec(ctx, t.on, setScrubTo, t.next())
-	return err
-}
-
-// removePieces removes the places of a memory.
-func (t *tx) removePieces(ctx context.Context, o Owner, id memory.ID) error {
-	at, err := pieceRows(ctx, t.on, rowsOfMemory, memoryArgs(o, id)...)
-	for _, p := range at {
-		if err == nil {
-			_, err = exec(ctx, t.on, removePiece, p.args(o)...)
-		}
-	}
 	return err
 }
 
