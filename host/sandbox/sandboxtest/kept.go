@@ -11,8 +11,12 @@ import (
 	"github.com/sluicehq/sluice/host"
 )
 
-// makers are what makes a module of a skill's source, beside Go's compiler.
-const makers = "./host/sandbox/sandboxtest"
+// What makes a module of a skill's source, beside Go's compiler: what packs it, and
+// what asks it to describe itself.
+const (
+	packer    = "./host/sandbox/sandboxtest"
+	describer = packer + "/warm"
+)
 
 // madeOf names all that a skill's module is made of: each package in it, as
 // compiled, and each in what describes and packs it. The go command has looked
@@ -22,12 +26,12 @@ func madeOf(root, dir, tag string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ours := shared.makers.do(root, func() ([]byte, error) { return compiled(root, goEnv(), makers) })
+	ours := shared.makers.do(root, func() ([]byte, error) { return compiled(root, goEnv(), packer, describer) })
 	return host.Digest(append(skill, ours.value...)), ours.err
 }
 
-// compiled has the go command compile a package, if it did not, and name it and
-// all that it imports by what came of them.
+// compiled has the go command compile packages, if it did not, and name them and
+// all that they import by what came of them.
 func compiled(dir string, env []string, args ...string) ([]byte, error) {
 	var names bytes.Buffer
 	list := exec.Command("go", append([]string{"list", "-buildvcs=false", "-deps", "-export", "-f", "{{.ImportPath}} {{.BuildID}}"}, args...)...)
