@@ -43,11 +43,11 @@ RACE := -race $(foreach p,$(UNWATCHED),-gcflags=$(p)=-race=false)
 # after each step, all attacks). What leaves packages or names out of a line here
 # must not leave them out of all.
 # Guests are compiled by a plain binary into .cache/test first, since the race
-# detector makes that ten times slower. What go vet has seen, go test does not
-# vet again. No result is taken from an earlier run: the go command does not see
+# detector makes that ten times slower; the next package takes one from there if all
+# that it was made of is the same. What go vet has seen, go test does not vet again. No result is taken from an earlier run: the go command does not see
 # that ../shared, a compiler, a database or a skill's source is another one now.
 # One package more than there are processors runs at once, since tests wait for
-# disks, databases and compilers.
+# disks, databases and compilers; those that take longest begin.
 TEST := $(GO) test -vet=off -timeout 14m -count=1 -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test: deps-guests deps-mariadb
 	$(GO) vet ./...

@@ -61,16 +61,20 @@ func fails(t *testing.T, folder string, module []byte, want ...string) {
 	}
 }
 
-// compiledFrom makes a module as an author does, in a copy with what its package.json
-// asks for, if it has one.
+// compiledFrom makes a module as an author does, where it lies; or in a copy with what
+// its package.json asks for, if it has one.
 func compiledFrom(t *testing.T, folder string) []byte {
 	t.Helper()
-	t.Setenv("CARGO_TARGET_DIR", filepath.Join(sandboxtest.CacheDir(t), "cargo"))
-	dir := filepath.Join(t.TempDir(), "skill")
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", folder))))
+	for name, value := range sandboxtest.Cargo(t) {
+		t.Setenv(name, value)
+	}
+	dir := filepath.Join("..", folder)
 	if _, err := os.Stat(filepath.Join(dir, "package.json")); err == nil {
-		_ = os.RemoveAll(filepath.Join(dir, "node_modules")) // an author's own
-		must(t, os.Symlink(sandboxtest.Packages(t, folder), filepath.Join(dir, "node_modules")))
+		copied := filepath.Join(t.TempDir(), "skill")
+		must(t, os.CopyFS(copied, os.DirFS(dir)))
+		_ = os.RemoveAll(filepath.Join(copied, "node_modules")) // an author's own
+		must(t, os.Symlink(sandboxtest.Packages(t, folder), filepath.Join(copied, "node_modules")))
+		dir = copied
 	}
 	module := filepath.Join(t.TempDir(), moduleFile)
 	must(t, toolchain.Compile(t.Context(), dir, module, sandboxtest.Description))

@@ -48,7 +48,9 @@ func polyglotFolder(t *testing.T, name string) string {
 // buildPolyglot compiles the skill in one language as `sluice skill build` does.
 func buildPolyglot(t *testing.T, name string) []byte {
 	t.Helper()
-	t.Setenv("CARGO_TARGET_DIR", filepath.Join(sandboxtest.CacheDir(t), "cargo"))
+	for variable, value := range sandboxtest.Cargo(t) {
+		t.Setenv(variable, value)
+	}
 	dir, module := polyglotFolder(t, name), filepath.Join(t.TempDir(), toolchain.ModuleFile)
 	if err := toolchain.Compile(t.Context(), dir, module, sandboxtest.Description); err != nil {
 		t.Fatalf("%v\n(`make deps-guests` installs the compilers)", err)

@@ -58,8 +58,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SLUICE_COMPILED", sandboxtest.CacheDir(t))
 			e.Setenv("XDG_CACHE_HOME", sandboxtest.CacheDir(t)) // precheck's compiled modules
 			e.Setenv("PACKAGES", packages)
-			e.Setenv("CARGO_HOME", filepath.Join(e.WorkDir, "cargo"))
-			e.Setenv("CARGO_TARGET_DIR", filepath.Join(sandboxtest.CacheDir(t), "cargo"))
+			for name, value := range sandboxtest.Cargo(t) {
+				e.Setenv(name, value)
+			}
 			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY"} {
 				e.Setenv(name, goEnv(t, name))
 			}

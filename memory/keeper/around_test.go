@@ -3,10 +3,7 @@ package keeper
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"math/rand/v2"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,70 +13,6 @@ import (
 	"github.com/sluicehq/sluice/memory"
 	cut "github.com/sluicehq/sluice/memory/documents"
 )
-
-// randomText makes a document of paragraphs, sentences and headings, in both languages.
-func randomText(random *rand.Rand) string {
-	var b strings.Builder
-	for range 1 + random.IntN(20) {
-		switch random.IntN(6) {
-		case 0:
-			fmt.Fprintf(&b, "%s Heading %d\n", strings.Repeat("#", 1+random.IntN(4)), random.IntN(9))
-		case 1:
-			b.WriteString(strings.Repeat("\n", random.IntN(4)))
-		case 2:
-			b.WriteString("```\n# no heading\n```\n")
-		}
-		for range random.IntN(12) {
-			if random.IntN(2) == 0 {
-				b.WriteString(strings.Repeat([]string{"直播间的价格由系统核对，", "低于七折要批准", "👩‍👩‍👧", "优惠券每人一张；"}[random.IntN(4)], 1+random.IntN(30)) + "。")
-			} else {
-				b.WriteString(strings.Repeat(fmt.Sprintf("the price of item%d ", random.IntN(50)), 1+random.IntN(9)) + "is fixed. ")
-			}
-		}
-		b.WriteString([]string{"\n", "\n\n", "\r\n\r\n", ""}[random.IntN(4)])
-	}
-	return b.String()
-}
-
-// blanks are what is a piece of its own and no memory: it becomes a blank line.
-var blanks = regexp.MustCompile(`\s{2,}`)
-
-func TestSurroundingsPutTogetherAreTheSource(t *testing.T) {
-	const seed = 7
-	random := rand.New(rand.NewPCG(seed, 2))
-	k := sqliteRig(t).open()
-	for i := range 60 {
-		text, d := randomText(random), rules()
-		d.ID = fmt.Sprintf("%d.md", i%5) // and each replaces an earlier one
-		if i%2 == 0 {
-			d.Form = cut.Plain
-		}
-		k.testOnlyLearn(t, ann, d, text)
-		got := k.testOnlyWhole(t, ann, d.ID)
-		if got != text && strings.TrimSpace(blanks.ReplaceAllString(got, "\n\n")) != strings.TrimSpace(blanks.ReplaceAllString(text, "\n\n")) {
-			t.Fatalf("document %d: got %q\nwant %q", i, got, text)
-		}
-	}
-}
-
-func TestALargeDocumentIsPutTogetherOfItsParts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it learns a megabyte")
-	}
-	k := sqliteRig(t).open()
-	var numbers []int
-	for n := range 2800 {
-		numbers = append(numbers, n)
-	}
-	text := paragraphs(numbers...)
-	done := k.testOnlyLearn(t, ann, rules(), text)
-	if len(done.Parts) != 2 || done.Pieces != 2800 {
-		t.Fatalf("%d parts, %d pieces", len(done.Parts), done.Pieces)
-	}
-	if got := k.testOnlyWhole(t, ann, "rules.md"); got != text {
-		t.Error("it is not what it was")
-	}
-}
 
 func TestAHitLeadsToWhatStandsBesideIt(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {

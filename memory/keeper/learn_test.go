@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -382,62 +381,6 @@ func (f *fuse) over(db host.Database) host.Database {
 		return nil
 	}
 	return db
-}
-
-// TestAnImportThatIsBrokenOffLeavesNoHole breaks each transaction of an import in turn.
-// What both revisions say is recalled all the while; after a repetition all is as if
-// nothing had been.
-func TestAnImportThatIsBrokenOffLeavesNoHole(t *testing.T) {
-	const seed = 20260301
-	random := rand.New(rand.NewPCG(seed, 1))
-	var numbers []int
-	for n := range 300 { // three batches
-		numbers = append(numbers, n)
-	}
-	first := paragraphs(numbers...)
-	for i := range numbers { // a third is another, and some are elsewhere
-		if random.IntN(3) == 0 {
-			numbers[i] += 1000
-		}
-	}
-	random.Shuffle(40, func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
-	second := paragraphs(numbers...)
-	for broken := 1; broken <= 8; broken++ {
-		after := random.IntN(2) == 0
-		t.Run(fmt.Sprintf("transaction %d, committed %t", broken, after), func(t *testing.T) {
-			r, power := sqliteRig(t), &fuse{}
-			r.db = power.over(r.db)
-			k := r.open()
-			k.testOnlyLearn(t, ann, rules(), first)
-			was := k.testOnlyActive(t, ann)
-			power.light(broken, after)
-			_, err := k.Learn(t.Context(), ann, rules(), strings.NewReader(second), nil)
-			power.putOut()
-			if err == nil {
-				t.Fatalf("it has fewer than %d transactions", broken)
-			}
-			d, err := k.Document(t.Context(), ann, "rules.md")
-			must(t, err)
-			now := k.testOnlyActive(t, ann)
-			if learned := d.Digest == host.Digest([]byte(second)); !learned {
-				for id := range was {
-					if _, there := now[id]; !there {
-						t.Fatalf("%s is gone, and nothing is in its place", id)
-					}
-				}
-				if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != first {
-					t.Fatal("the document is not what it was")
-				}
-			} else if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != second {
-				t.Fatal("the document is not what it became")
-			}
-			k.testOnlyLearn(t, ann, rules(), second)
-			if whole := k.testOnlyWhole(t, ann, "rules.md"); whole != second {
-				t.Fatal("after a repetition the document is not what it is")
-			}
-			checkPieces(t, k, rules())
-		})
-	}
 }
 
 func TestAnImportOfAnotherTextAfterOneThatWasBrokenOffLeavesNothingOfIt(t *testing.T) {

@@ -69,6 +69,13 @@ func build(pkg, tag string) ([]byte, error) {
 	defer unlock()
 	out := filepath.Join(cache, "wasm", strings.ReplaceAll(filepath.ToSlash(pkg), "/", "-")+tag+".wasm")
 	dir := filepath.Join(root, filepath.FromSlash(pkg))
+	from, err := madeOf(root, dir, tag)
+	if err != nil {
+		return nil, err
+	}
+	if wasm, err := kept(out, from); wasm != nil || err != nil {
+		return wasm, err
+	}
 	err = goskill.Compile(context.Background(), goskill.Skill{
 		Dir: dir, Tags: strings.Fields(tag), Env: goEnv(), Describe: Description,
 		Run: func(c *exec.Cmd) error { return run(c, dir) },
@@ -76,7 +83,7 @@ func build(pkg, tag string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.ReadFile(out)
+	return keep(out, from)
 }
 
 // warmed warms a module that was built.

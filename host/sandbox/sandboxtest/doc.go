@@ -7,8 +7,9 @@
 //
 // # Life of a module in a test
 //
-//  1. Build compiles the Go package to WebAssembly, once for each process; the
-//     go command keeps what did not change.
+//  1. Build compiles the Go package to WebAssembly, unless a test before it did,
+//     of the same source with the same tools: what the module was made of is
+//     noted beside it, by the go command's names of all compiled packages.
 //  2. Warm looks for the module's marker in the shared folder. If there is
 //     none it takes the folder's lock, so that of several test processes one
 //     does the work, builds the program in warm/ without the race detector, and

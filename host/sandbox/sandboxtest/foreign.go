@@ -52,6 +52,15 @@ func Packages(t testing.TB, dir string) string {
 	return filepath.Join(packages, "node_modules")
 }
 
+// Cargo gives the variables by which cargo keeps in the shared folder what it
+// compiled. It compiles it again where the skill's folder is another one, or its
+// own, since it tells the compiler of both.
+func Cargo(t testing.TB) map[string]string {
+	t.Helper()
+	cache := CacheDir(t)
+	return map[string]string{"CARGO_HOME": filepath.Join(cache, "cargo-home"), "CARGO_TARGET_DIR": filepath.Join(cache, "cargo")}
+}
+
 // compile makes a module from a source folder into a file; cache is the shared
 // folder.
 type compile func(dir, out, cache string) error

@@ -78,6 +78,7 @@ var shared = struct {
 	sandbox   func() (*sandbox.Sandbox, error)
 	pinned    once[*sandbox.Module] // by digest
 	built     once[[]byte]          // by package
+	makers    once[[]byte]          // by repository
 	warmed    once[struct{}]        // by digest
 	described once[description]     // by digest
 }{
