@@ -248,9 +248,9 @@ func keysOf(set map[memory.ID]bool) []memory.ID {
 }
 
 // Sync waits until this keeper's index has everything that was written before the
-// call, by whichever replica. It fails with the index's own failure, if that cannot
-// follow, with Unavailable where a shared one is of another version, and with Deadline or
-// Cancelled when ctx ends.
+// call, by whichever replica; a shared one also where another version has it in hand, so
+// that what was forgotten is out of it. It fails with the index's own failure, if that
+// cannot follow, and with Deadline or Cancelled when ctx ends.
 func (k *Keeper) Sync(ctx context.Context) error {
 	const op = "keeper.Sync"
 	if k.store == nil {
@@ -262,8 +262,8 @@ func (k *Keeper) Sync(ctx context.Context) error {
 	}
 	signal(k.wake)
 	for {
-		done, _, err := k.indexed(ctx)
-		if err == nil && done >= h.last {
+		at, err := k.indexed(ctx)
+		if err == nil && at.done >= h.last {
 			return nil
 		}
 		if err == nil {
@@ -289,25 +289,20 @@ func (k *Keeper) lastFailure() error {
 	return k.follow.failed
 }
 
-// indexed gives the line up to which the index is, or -1 while it is not complete, and
-// the filling that it is.
-func (k *Keeper) indexed(ctx context.Context) (done int64, filling string, err error) {
+// indexed tells how far the index is, and at line -1 while it is not complete.
+func (k *Keeper) indexed(ctx context.Context) (d duty, err error) {
 	if !k.shared {
 		done, filled := k.follow.progress()
 		if !filled {
 			done = -1
 		}
-		return done, k.version(), nil
+		return duty{done: done, version: k.version(), filling: k.version()}, nil
 	}
-	d, err := k.readDuty(ctx, k.db.Reads, dutyIndex)
-	switch {
-	case err != nil:
-	case d.version == "": // it is being filled
+	d, err = k.readDuty(ctx, k.db.Reads, dutyIndex)
+	if d.version == "" { // it is being filled
 		d.done = -1
-	case d.version != k.version():
-		err = k.otherVersion(d.version)
 	}
-	return d.done, d.filling, err
+	return d, err
 }
 
 // A State tells how the index is.
@@ -329,13 +324,16 @@ func (k *Keeper) State(ctx context.Context) (State, error) {
 	}
 	s := State{Version: k.version(), Failure: k.lastFailure(), Leg: k.Leg()}
 	h, err := readHead(ctx, k.db.Reads, "")
-	filling := ""
+	var at duty
 	if err == nil {
-		s.Behind, filling, err = k.indexed(ctx)
-		s.Behind = max(0, h.last-s.Behind)
+		at, err = k.indexed(ctx)
+		s.Behind = max(0, h.last-at.done)
+	}
+	if err == nil && k.isOther(at) {
+		err = k.otherVersion(at)
 	}
 	if err == nil {
-		s.Index, err = k.indexOf(filling).State(ctx)
+		s.Index, err = k.indexOf(at.filling).State(ctx)
 		s.Index.Version = versionOf(s.Index.Version)
 	}
 	if err == nil && s.Leg.On {

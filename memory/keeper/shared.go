@@ -47,16 +47,24 @@ func (k *Keeper) searched(ctx context.Context) (filling string, err error) {
 	if !k.shared {
 		return k.version(), nil
 	}
-	done, filling, err := k.indexed(ctx)
-	if err == nil && done < 0 {
-		err = abi.NewProblem(abi.Unavailable, "the index of memories is being filled").
+	at, err := k.indexed(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case at.version == "":
+		return "", abi.NewProblem(abi.Unavailable, "the index of memories is being filled").
 			WithHint("what is remembered is kept; try again in some seconds")
+	case k.isOther(at):
+		return "", k.otherVersion(at)
 	}
-	return filling, err
+	return at.filling, nil
 }
 
-func (k *Keeper) otherVersion(version string) error {
-	return abi.NewProblem(abi.Unavailable, "the index of memories is of version %q, and this host searches %q", version, k.version()).
+// isOther tells whether a shared index is complete, and of another version.
+func (k *Keeper) isOther(d duty) bool { return d.version != "" && d.version != k.version() }
+
+func (k *Keeper) otherVersion(d duty) error {
+	return abi.NewProblem(abi.Unavailable, "the index of memories is of version %q, and this host searches %q", d.version, k.version()).
 		WithHint("what is remembered is kept; it is found here once all hosts are of one release and name the same --embedder")
 }
 
@@ -65,15 +73,19 @@ func indexGone() error {
 		WithHint("what is remembered is kept, and the index is filled anew by itself; try again in a minute")
 }
 
-// isGone tells whether an error says that a shared index is not there, and has its
-// holder look, if that is this keeper.
-func (k *Keeper) isGone(err error) bool {
-	if err == nil || !k.shared || host.ProblemOf(err).Code != abi.StoreConflict {
-		return false
-	}
+// doubt has the holder of a shared index look at it soon, if that is this keeper.
+func (k *Keeper) doubt() {
 	k.doubted.Store(true)
 	signal(k.wake)
-	return true
+}
+
+// isGone tells whether an error says that a shared index is not there, and doubts it then.
+func (k *Keeper) isGone(err error) bool {
+	gone := err != nil && k.shared && host.ProblemOf(err).Code == abi.StoreConflict
+	if gone {
+		k.doubt()
+	}
+	return gone
 }
 
 // A watch is how the holder of a shared index looks at it.
@@ -142,7 +154,7 @@ func (k *Keeper) isWhole(ctx context.Context, d duty) (bool, error) {
 // Ready tells why Recall does not find what is remembered: nil where it does. It fails
 // with Unavailable where a shared index is being filled, is of another version, or is
 // not whole, and else with why the index could not follow when it last tried. What
-// is remembered meanwhile is kept all the same.
+// is remembered meanwhile is kept all the same. A shared index is asked for its state.
 func (k *Keeper) Ready(ctx context.Context) error {
 	const op = "keeper.Ready"
 	if k.store == nil {
@@ -152,6 +164,7 @@ func (k *Keeper) Ready(ctx context.Context) error {
 	if err == nil && k.shared {
 		var index memory.StoreState
 		if index, err = k.indexOf(filling).State(ctx); err == nil && index.Version != filling {
+			k.doubt()
 			err = indexGone()
 		}
 	}
