@@ -104,8 +104,9 @@ func (o Owner) check() error {
 }
 
 // Open brings the keeper's tables up to date, fills the Store anew where it is not
-// what this keeper makes (see Rebuild), and starts to follow the outbox. The caller
-// closes the keeper, then the Store, then the database.
+// what this keeper makes (see Rebuild), and starts to follow the outbox. A shared Store
+// that another replica has in hand it leaves to that one, see Ready. The caller closes
+// the keeper, then the Store, then the database.
 func Open(ctx context.Context, c Config) (*Keeper, error) {
 	const op = "keeper.Open"
 	k := &Keeper{
