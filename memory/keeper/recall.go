@@ -101,10 +101,12 @@ func (k *Keeper) recall(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if next == filling {
-		return nil, indexGone()
+	if next != filling {
+		if hits, err = k.recallFrom(ctx, k.indexOf(next), q, leg, vector); !k.isGone(err) {
+			return hits, err
+		}
 	}
-	return k.recallFrom(ctx, k.indexOf(next), q, leg, vector)
+	return nil, indexGone()
 }
 
 // recallFrom looks among more candidates where those that it has hold too seldom: no index

@@ -213,6 +213,15 @@ func (s *Store) Reset(ctx context.Context, version string) error {
 	if err := s.create(ctx, op, version); err != nil {
 		return err
 	}
+	if err := s.fits(ctx, op, version); err != nil {
+		return err
+	}
+	s.use(version)
+	return nil
+}
+
+// fits looks whether the server made what it was asked for.
+func (s *Store) fits(ctx context.Context, op, version string) error {
 	made, ok, err := s.inspect(ctx, op, s.nameOf(version))
 	switch {
 	case err != nil:
@@ -222,7 +231,6 @@ func (s *Store) Reset(ctx context.Context, version string) error {
 	case made.fault != "":
 		return host.Fail(op, s.unfit(made.fault), nil)
 	}
-	s.use(version)
 	return nil
 }
 
