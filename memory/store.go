@@ -81,6 +81,18 @@ type Store interface {
 	Close() error
 }
 
+// A SharedStore is a Store that outlives its hosts, and that many of them use. What a Reset
+// began is a filling, and its version names it. Whoever works with one that is gone gets
+// StoreConflict, and never what is in another one.
+type SharedStore interface {
+	Store
+	// Filling gives the Store that works with one filling, whether it is there or not. Its
+	// State is that of an index that was never filled, unless the filling is there, is of
+	// the shape that Reset gives it, and is the only one. It costs nothing, and is closed
+	// with the SharedStore.
+	Filling(version string) Store
+}
+
 // An Embedder gives vectors of texts. Implementations are safe for concurrent use.
 type Embedder interface {
 	// Name tells the model and its settings: vectors of different names are not compared.

@@ -190,8 +190,8 @@ func (m *rememberer) rebuildCommand() *cobra.Command {
 		Use: "rebuild", Short: "Make the index of memories again from the store", Args: cobra.NoArgs,
 		Long: `Rebuild empties the index of --memory-index and fills it with the memories of all tenants. The embedded index
 is in the process and made at every start; here it is made once more, to see how long that takes. No memory
-is lost with an index, and recalls go on meanwhile. Where the model of --embedder is on, it waits until every memory
-has its vector. It tells whether memories are also found by meaning, and why.`,
+is lost with an index. While one that hosts share is filled they recall nothing, and say so. Where the model of
+--embedder is on, it waits until every memory has its vector. It tells whether memories are also found by meaning, and why.`,
 		Example: "  sluice memory rebuild\n  sluice memory rebuild --memory-index qdrant://127.0.0.1:6334",
 		RunE: func(c *cobra.Command, _ []string) error {
 			start := time.Now()

@@ -94,7 +94,7 @@ func (p *program) serve(ctx context.Context, listen, idle string) (err error) {
 	defer endJobs()
 	s := server.New(server.Config{
 		Agent: a, Version: versionOf(), Log: log,
-		Ready: h.checks(), Blobs: h.blobs,
+		Ready: h.checks(), Helps: h.helps(), Blobs: h.blobs,
 	})
 	fmt.Fprintf(p.stderr, "serving %d skills on http://%s\n", len(h.releases.Current()), listener.Addr())
 	return s.Serve(ctx, listener)
@@ -114,6 +114,15 @@ func (p *program) watch(h *hall, log *slog.Logger) (quiet func(), err error) {
 	}
 	h.dispatch.Log, h.alerts = log, list
 	return quiet, h.join()
+}
+
+// helps are what /readyz asks of what turns can do without: while an index is not there,
+// words are remembered all the same, and nothing is recalled.
+func (h *hall) helps() []server.Check {
+	if h.minding == nil || h.minding.index == nil {
+		return nil
+	}
+	return []server.Check{{Name: "memory index", Do: h.minding.Ready}}
 }
 
 // checks are what /readyz asks.

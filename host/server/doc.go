@@ -25,7 +25,8 @@
 //	POST /v1/sessions/{session}/uploads  the file's bytes -> 201 {"id":"blob_…","size":…,"type":"…","name":"…","preview":"…"}
 //	GET  /v1/tools                       the tools of a new session
 //	GET  /healthz                        200 while the process lives
-//	GET  /readyz                         200, or 503 where a check fails; each check by name
+//	GET  /readyz                         200, or 503 where a check fails; each check by name. "degraded":true beside 200
+//	                                     where what fails only makes turns worse, such as the index of memories
 //
 //	curl -s localhost:7700/v1/sessions -H 'Content-Type: application/json' -d '{"locale":"en"}'
 //	curl -sN localhost:7700/v1/sessions/$SESSION/turns -H 'Content-Type: application/json' \

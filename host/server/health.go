@@ -13,8 +13,8 @@ import (
 // checkTime bounds one check: whoever asks gives up after a few seconds.
 const checkTime = 2 * time.Second
 
-// A Check is one thing without which turns fail. Do has checkTime; it is
-// called for every request to /readyz, several at once.
+// A Check is one thing without which turns fail, or are worse (Config.Helps). Do has
+// checkTime; it is called for every request to /readyz, several at once.
 type Check struct {
 	Name string
 	Do   func(ctx context.Context) error
@@ -36,17 +36,24 @@ type checked struct {
 	Problem *abi.Problem `json:"problem,omitempty"`
 }
 
-// getReady says whether turns can be served now.
+// getReady says whether turns can be served now, and whether as well as they should be:
+// a host that is degraded is not taken out of service for it.
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request) *refusal {
 	report := struct {
-		Ready   bool      `json:"ready"`
-		Version string    `json:"version"`
-		Checks  []checked `json:"checks"`
+		Ready    bool      `json:"ready"`
+		Degraded bool      `json:"degraded,omitempty"`
+		Version  string    `json:"version"`
+		Checks   []checked `json:"checks"`
 	}{Ready: true, Version: s.Version}
 	for _, c := range append([]Check{{"accepting turns", s.turns.accepting}}, s.Ready...) {
 		result := s.check(r.Context(), c)
 		report.Checks = append(report.Checks, result)
 		report.Ready = report.Ready && result.OK
+	}
+	for _, c := range s.Helps {
+		result := s.check(r.Context(), c)
+		report.Checks = append(report.Checks, result)
+		report.Degraded = report.Degraded || !result.OK
 	}
 	status := http.StatusOK
 	if !report.Ready {
@@ -61,7 +68,7 @@ func (s *Server) check(ctx context.Context, c Check) checked {
 	defer cancel()
 	err := c.Do(ctx)
 	if err != nil {
-		s.Log.Warn("not ready", "check", c.Name, "error", err)
+		s.Log.Warn("a check of readiness failed", "check", c.Name, "error", err)
 	}
 	return checked{c.Name, err == nil, host.ProblemOf(err)}
 }

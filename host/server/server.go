@@ -35,6 +35,7 @@ const (
 type Config struct {
 	Agent   *agent.Agent
 	Ready   []Check // told by /readyz, in this order
+	Helps   []Check // told after them; where one fails, the host is degraded, and ready all the same
 	Version string  // told by /healthz and /readyz
 
 	// Blobs keeps the files that are uploaded; nil refuses them.

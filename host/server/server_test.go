@@ -182,6 +182,20 @@ func TestReadyzTellsEachCheckByNameAndFailsWithTheFirstOne(t *testing.T) {
 	}
 }
 
+func TestReadyzTellsThatAHostIsDegradedAndReadyAllTheSame(t *testing.T) {
+	c := serve(t, newServer(t, says("x"), Config{Version: "1.2.3", Ready: []Check{{"store", func(context.Context) error { return nil }}}, Helps: []Check{
+		{"memory index", func(context.Context) error {
+			return host.Fail("keeper.Ready", abi.NewProblem(abi.Unavailable, "the index of memories is being filled"), nil)
+		}},
+	}}))
+	status, text := c.call("GET", "/readyz", "")
+	want := `{"ready":true,"degraded":true,"version":"1.2.3","checks":[{"name":"accepting turns","ok":true},{"name":"store","ok":true},` +
+		`{"name":"memory index","ok":false,"problem":{"code":5002,"message":"the index of memories is being filled"}}]}` + "\n"
+	if status != http.StatusOK || text != want {
+		t.Errorf("readyz = %d %s, want 200 %s", status, text, want)
+	}
+}
+
 func TestReadyzIsGoodWhenEveryCheckIs(t *testing.T) {
 	s := newServer(t, says("x"), Config{})
 	s.Ready = []Check{{"store", s.Agent.Store.Ping}}

@@ -72,9 +72,10 @@
 //
 // # Life of an index
 //
-//  1. Open fills the index of a process anew. A shared one it fills if its version is
-//     another than the keeper's (the terms, and the model of the vectors, whether its
-//     leg is on or not), if it was not completed, or if it is behind the outbox.
+//  1. Open fills the index of a process anew. A shared one is filled by whoever takes its
+//     duty, at Open or later, if its version is another than the keeper's (the terms, and
+//     the model of the vectors, whether its leg is on or not), if it was not completed, if
+//     it is behind the outbox, or if it is not whole.
 //  2. It notes the head's number, empties the index, and reads all memories in the
 //     order of their writing; terms are made on all cores meanwhile.
 //     Of a shared one that another replica has in hand, Rebuild asks that one to, by
@@ -82,6 +83,13 @@
 //  3. It follows from the number that was noted. Who fills or follows a shared one has
 //     its duty, and renews that all the while; who lost it stops, and takes out what
 //     was forgotten while its last Put was under way.
+//  4. Each filling of a shared one has a name of its own, which is in the duty's row once
+//     it is complete. Recall reads that row first, and searches the filling that it names;
+//     there is none while the index is filled, or is another version's, and Recall says so.
+//  5. Who has the duty looks from time to time, and at once when a search or a write found
+//     the index gone: the filling must be there, be the only one, and have as many entries
+//     as there are memories, but for the lines that it has not seen. Else it is filled anew,
+//     and more and more seldom where it is lost each time. Ready tells how it is.
 //
 // # Life of a verdict
 //

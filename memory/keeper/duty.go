@@ -40,12 +40,16 @@ type duty struct {
 	until   time.Time
 	done    int64
 	version string // of what was done; "" while it is not complete
+	filling string // of a shared index, the one that was done; "" while it is not complete
 }
 
 func (k *Keeper) readDuty(ctx context.Context, on host.Statements, name string) (d duty, err error) {
 	var until int64
 	_, err = row(ctx, on, dutyRow, []any{name}, &d.holder, &until, &d.done, &d.version)
 	d.until = timeOf(until)
+	if name == dutyIndex {
+		d.version, d.filling = versionOf(d.version), d.version
+	}
 	return d, err
 }
 
@@ -97,10 +101,10 @@ func (k *Keeper) advance(ctx context.Context, name string, done int64, version s
 	return k.move(ctx, name, done, version, func(duty) error { return nil })
 }
 
-// followed keeps how far a shared index follows, unless it is to be filled anew.
-func (k *Keeper) followed(ctx context.Context, done int64) error {
-	return k.move(ctx, dutyIndex, done, k.version(), func(d duty) error {
-		if d.version != k.version() {
+// followed keeps how far a filling of a shared index follows, unless it is to be filled anew.
+func (k *Keeper) followed(ctx context.Context, done int64, filling string) error {
+	return k.move(ctx, dutyIndex, done, filling, func(d duty) error {
+		if d.filling != filling {
 			return errAsked
 		}
 		return nil
@@ -137,7 +141,11 @@ func (k *Keeper) openShared(ctx context.Context, progress func(int)) error {
 	if err != nil || !mine {
 		return err
 	}
-	stale, err := k.isStale(ctx, d)
+	h, err := readHead(ctx, k.db.Reads, "")
+	if err != nil {
+		return err
+	}
+	stale, err := k.isStale(ctx, d, h)
 	if err != nil || !stale {
 		return err
 	}
@@ -203,18 +211,13 @@ func (k *Keeper) renewDuty(ctx context.Context, name string) (mine bool, err err
 	return mine, err
 }
 
-// isStale tells whether a shared index must be filled anew: it is another
-// version's, was not completed, has lost its contents, or is behind the outbox.
-func (k *Keeper) isStale(ctx context.Context, d duty) (bool, error) {
-	if d.version != k.version() {
+// isStale tells whether a shared index must be filled anew: it is another version's, was
+// not completed, is behind the outbox, or is not whole any more.
+func (k *Keeper) isStale(ctx context.Context, d duty, h head) (bool, error) {
+	if d.version != k.version() || d.done < h.trimmed {
 		return true, nil
 	}
-	index, err := k.store.State(ctx)
-	if err != nil || index.Version != k.version() {
-		return true, err
-	}
-	h, err := readHead(ctx, k.db.Reads, "")
-	return d.done < h.trimmed, err
+	return k.isLost(ctx, d)
 }
 
 // applyShared has a shared index follow, if that is this keeper's duty.
@@ -224,19 +227,29 @@ func (k *Keeper) applyShared(ctx context.Context) error {
 		return err
 	}
 	h, err := readHead(ctx, k.db.Reads, "")
-	if err != nil || d.done == h.last && d.version == k.version() {
+	if err != nil {
 		return err
 	}
-	if d.version != k.version() || d.done < h.trimmed {
-		return notMine(k.fillHeld(ctx, nil))
+	stale, err := k.isStale(ctx, d, h)
+	switch {
+	case err != nil:
+	case stale:
+		err = k.fillHeld(ctx, nil)
+	case d.done < h.last:
+		err = k.followShared(ctx, d, h)
 	}
-	err = k.holding(ctx, dutyIndex, func(ctx context.Context) error {
-		return k.applyLines(ctx, d.done, h, func(done int64) error { return k.followed(ctx, done) })
+	k.isGone(err) // if it is, the next try looks
+	return notMine(err)
+}
+
+func (k *Keeper) followShared(ctx context.Context, d duty, h head) error {
+	err := k.holding(ctx, dutyIndex, func(ctx context.Context) error {
+		return k.applyLines(ctx, k.indexOf(d.filling), d.done, h, func(done int64) error { return k.followed(ctx, done, d.filling) })
 	})
 	if errors.Is(err, errTrimmed) || errors.Is(err, errAsked) {
-		err = k.fillHeld(ctx, nil)
+		return k.fillHeld(ctx, nil)
 	}
-	return notMine(err)
+	return err
 }
 
 // fillShared fills a shared index because somebody asked for it. Where another replica
@@ -295,11 +308,15 @@ func (k *Keeper) fillWhileHeld(ctx context.Context, progress func(int)) error {
 	if err == nil {
 		err = k.advance(ctx, dutyIndex, h.last, "")
 	}
+	filling := k.newFilling()
 	if err == nil {
-		err = k.fillAll(ctx, progress, func() error { return k.advance(ctx, dutyIndex, h.last, "") })
+		err = k.fillAll(ctx, filling, progress, func() error { return k.advance(ctx, dutyIndex, h.last, "") })
 	}
 	if err == nil {
-		err = k.advance(ctx, dutyIndex, h.last, k.version())
+		err = k.advance(ctx, dutyIndex, h.last, filling)
+	}
+	if err == nil {
+		k.follow.watch.looked = time.Now()
 	}
 	return err
 }

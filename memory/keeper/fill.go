@@ -160,7 +160,8 @@ func vectorFrom(raw []byte) []float32 {
 
 // Rebuild empties the index and fills it from the truth; progress, which may be nil,
 // is told how many memories are in so far. Recalls go on meanwhile and find what is
-// there. Of a Store that all replicas share, one rebuilds at a time: where another one
+// there; of a Store that all replicas share they fail with Unavailable until it is
+// filled. Of such a one, one rebuilds at a time: where another one
 // follows it, that one does, without a word of progress, and Rebuild waits for it. It
 // fails with StoreConflict where the other one does not begin in time, or is of another
 // version.
@@ -193,7 +194,7 @@ func (k *Keeper) fill(ctx context.Context, progress func(int)) error {
 	h, err := readHead(ctx, k.db.Reads, "")
 	if err == nil {
 		k.follow.emptied()
-		err = k.fillAll(ctx, progress, func() error { return nil })
+		err = k.fillAll(ctx, k.version(), progress, func() error { return nil })
 	}
 	if err == nil {
 		k.follow.reached(h.last)
@@ -201,10 +202,11 @@ func (k *Keeper) fill(ctx context.Context, progress func(int)) error {
 	return err
 }
 
-// fillAll puts all memories of all tenants into the emptied index, and calls step
-// after each batch.
-func (k *Keeper) fillAll(ctx context.Context, progress func(int), step func() error) error {
-	if err := k.store.Reset(ctx, k.version()); err != nil {
+// fillAll puts all memories of all tenants into a filling, which it begins, and calls
+// step after each batch.
+func (k *Keeper) fillAll(ctx context.Context, filling string, progress func(int), step func() error) error {
+	index := k.indexOf(filling)
+	if err := index.Reset(ctx, filling); err != nil {
 		return err
 	}
 	total, most := 0, fillBatch+fillPage
@@ -218,7 +220,7 @@ func (k *Keeper) fillAll(ctx context.Context, progress func(int), step func() er
 			return b.err
 		}
 		for some := range slices.Chunk(b.entries, most) {
-			if err := errors.Join(k.put(ctx, some), step()); err != nil {
+			if err := errors.Join(k.put(ctx, index, some), step()); err != nil {
 				return err
 			}
 			if total += len(some); progress != nil {

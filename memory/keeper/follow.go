@@ -28,6 +28,7 @@ const OutboxAge = time.Hour
 // A follower is how far this keeper's index is.
 type follower struct {
 	applying sync.Mutex // one application at a time
+	watch    watch      // guarded by applying
 
 	mu     sync.Mutex
 	done   int64 // lines up to this one are in the index; guarded by mu
@@ -105,7 +106,7 @@ func (k *Keeper) apply(ctx context.Context) error {
 	case done == h.last:
 		return nil
 	}
-	err = k.applyLines(ctx, done, h, func(done int64) error {
+	err = k.applyLines(ctx, k.store, done, h, func(done int64) error {
 		k.follow.reached(done)
 		return nil
 	})
@@ -117,11 +118,11 @@ func (k *Keeper) apply(ctx context.Context) error {
 
 const linesAfter = "SELECT line_no, tenant_id, user_id, memory_id FROM memory_outbox WHERE line_no > ? ORDER BY line_no LIMIT ?"
 
-// applyLines applies what is after a line, and tells after each batch how far it is.
+// applyLines applies what is after a line to an index, and tells after each batch how far it is.
 // The numbers of lines are seen in their order (see tx), so that none is missed: when
 // there are no more, all numbers up to the head that was read before are done. Lines
 // that were removed before they were read are errTrimmed.
-func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached func(done int64) error) error {
+func (k *Keeper) applyLines(ctx context.Context, index memory.Store, done int64, h head, reached func(done int64) error) error {
 	for {
 		from := done
 		var touched []key
@@ -135,7 +136,7 @@ func (k *Keeper) applyLines(ctx context.Context, done int64, h head, reached fun
 			err = k.notTrimmed(ctx, from)
 		}
 		if err == nil {
-			err = k.reindex(ctx, touched)
+			err = k.reindex(ctx, index, touched)
 		}
 		more := len(touched) == linesBatch
 		if !more {
@@ -164,7 +165,7 @@ func (k *Keeper) notTrimmed(ctx context.Context, from int64) error {
 
 // reindex puts memories into the index as they are now, and takes out those that
 // are gone. It may be repeated.
-func (k *Keeper) reindex(ctx context.Context, touched []key) error {
+func (k *Keeper) reindex(ctx context.Context, index memory.Store, touched []key) error {
 	of := map[Owner]map[memory.ID]bool{}
 	for _, one := range touched {
 		if of[one.owner] == nil {
@@ -183,33 +184,33 @@ func (k *Keeper) reindex(ctx context.Context, touched []key) error {
 			delete(ids, e.ID)
 		}
 		if len(ids) > 0 {
-			if err := k.store.Delete(ctx, o.Tenant, keysOf(ids)); err != nil {
+			if err := index.Delete(ctx, o.Tenant, keysOf(ids)); err != nil {
 				return err
 			}
 		}
 	}
-	return k.put(ctx, put)
+	return k.put(ctx, index, put)
 }
 
 // put puts entries into the index. Of an index that all replicas share, it then takes
 // out what was forgotten meanwhile: where this keeper has lost the duty by now, another
 // one may have taken it out before this Put came through.
-func (k *Keeper) put(ctx context.Context, entries []memory.Entry) error {
+func (k *Keeper) put(ctx context.Context, index memory.Store, entries []memory.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	err := k.store.Put(ctx, entries)
+	err := index.Put(ctx, entries)
 	if !k.shared {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime) // also after a Put of which nobody knows
 	defer cancel()
-	return errors.Join(err, k.takeOutForgotten(ctx, entries))
+	return errors.Join(err, k.takeOutForgotten(ctx, index, entries))
 }
 
 const idsThere = "SELECT memory_id FROM memory_node" + ofOwner + " AND memory_id IN "
 
-func (k *Keeper) takeOutForgotten(ctx context.Context, entries []memory.Entry) error {
+func (k *Keeper) takeOutForgotten(ctx context.Context, index memory.Store, entries []memory.Entry) error {
 	of := map[Owner]map[memory.ID]bool{}
 	for _, e := range entries {
 		o := Owner{e.Tenant, e.User}
@@ -230,7 +231,7 @@ func (k *Keeper) takeOutForgotten(ctx context.Context, entries []memory.Entry) e
 			}
 		}
 		if len(ids) > 0 {
-			if err := k.store.Delete(ctx, o.Tenant, keysOf(ids)); err != nil {
+			if err := index.Delete(ctx, o.Tenant, keysOf(ids)); err != nil {
 				return err
 			}
 		}
@@ -247,8 +248,9 @@ func keysOf(set map[memory.ID]bool) []memory.ID {
 }
 
 // Sync waits until this keeper's index has everything that was written before the
-// call, by whichever replica. It fails with the index's own failure, if that cannot
-// follow, and with Deadline or Cancelled when ctx ends.
+// call, by whichever replica; a shared one also where another version has it in hand, so
+// that what was forgotten is out of it. It fails with the index's own failure, if that
+// cannot follow, and with Deadline or Cancelled when ctx ends.
 func (k *Keeper) Sync(ctx context.Context) error {
 	const op = "keeper.Sync"
 	if k.store == nil {
@@ -260,8 +262,8 @@ func (k *Keeper) Sync(ctx context.Context) error {
 	}
 	signal(k.wake)
 	for {
-		done, err := k.indexed(ctx)
-		if err == nil && done >= h.last {
+		at, err := k.indexed(ctx)
+		if err == nil && at.done >= h.last {
 			return nil
 		}
 		if err == nil {
@@ -287,20 +289,20 @@ func (k *Keeper) lastFailure() error {
 	return k.follow.failed
 }
 
-// indexed gives the line up to which the index is, or -1 while it is not complete.
-func (k *Keeper) indexed(ctx context.Context) (int64, error) {
+// indexed tells how far the index is, and at line -1 while it is not complete.
+func (k *Keeper) indexed(ctx context.Context) (d duty, err error) {
 	if !k.shared {
 		done, filled := k.follow.progress()
 		if !filled {
 			done = -1
 		}
-		return done, nil
+		return duty{done: done, version: k.version(), filling: k.version()}, nil
 	}
-	d, err := k.readDuty(ctx, k.db.Reads, dutyIndex)
-	if err == nil && d.version == "" { // it is being filled
+	d, err = k.readDuty(ctx, k.db.Reads, dutyIndex)
+	if d.version == "" { // it is being filled
 		d.done = -1
 	}
-	return d.done, err
+	return d, err
 }
 
 // A State tells how the index is.
@@ -313,7 +315,8 @@ type State struct {
 	Waiting int64 // memories that wait for a vector; 0 where the leg is off
 }
 
-// State tells how the index is. Without a Store it fails with BadValue.
+// State tells how the index is. Without a Store it fails with BadValue, and with
+// Unavailable where a shared one is of another version.
 func (k *Keeper) State(ctx context.Context) (State, error) {
 	const op = "keeper.State"
 	if k.store == nil {
@@ -321,12 +324,17 @@ func (k *Keeper) State(ctx context.Context) (State, error) {
 	}
 	s := State{Version: k.version(), Failure: k.lastFailure(), Leg: k.Leg()}
 	h, err := readHead(ctx, k.db.Reads, "")
+	var at duty
 	if err == nil {
-		s.Behind, err = k.indexed(ctx)
-		s.Behind = max(0, h.last-s.Behind)
+		at, err = k.indexed(ctx)
+		s.Behind = max(0, h.last-at.done)
+	}
+	if err == nil && k.isOther(at) {
+		err = k.otherVersion(at)
 	}
 	if err == nil {
-		s.Index, err = k.store.State(ctx)
+		s.Index, err = k.indexOf(at.filling).State(ctx)
+		s.Index.Version = versionOf(s.Index.Version)
 	}
 	if err == nil && s.Leg.On {
 		_, err = row(ctx, k.db.Reads, countWaiting, nil, &s.Waiting)

@@ -230,7 +230,7 @@ func TestLinesThatAreTrimmedWhileTheyAreReadAreNotPassedOver(t *testing.T) {
 	h, err := readHead(t.Context(), k.db.Reads, "")
 	must(t, err)
 	must(t, writer.Trim(t.Context(), 0)) // after the follower looked at the head
-	err = k.applyLines(t.Context(), 0, h, func(int64) error { return errors.New("it passed them over") })
+	err = k.applyLines(t.Context(), k.store, 0, h, func(int64) error { return errors.New("it passed them over") })
 	if !errors.Is(err, errTrimmed) {
 		t.Errorf("it says %v", err)
 	}

@@ -28,7 +28,8 @@ type Config struct {
 	// and changes the truth, such as a command's: it has no Recall.
 	Store memory.Store
 	// Shared is whether all replicas have one Store: then one of them fills it at a
-	// time. One that is not shared is filled anew by Open.
+	// time. Where each has a value of its own that is a memory.SharedStore. One that is
+	// not shared is filled anew by Open.
 	Shared bool
 
 	// Embedder gives vectors, after the write, and finds memories by meaning, too. Nil
@@ -81,6 +82,7 @@ type Keeper struct {
 	wake    chan struct{} // a commit of this keeper's: look at the outbox now
 	toEmbed chan struct{} // there is something to embed
 	follow  follower
+	doubted atomic.Bool // a shared index was not there when it was searched or written
 	uses    uses
 
 	ranking      memory.Ranking
@@ -105,8 +107,9 @@ func (o Owner) check() error {
 }
 
 // Open brings the keeper's tables up to date, fills the Store anew where it is not
-// what this keeper makes (see Rebuild), and starts to follow the outbox. The caller
-// closes the keeper, then the Store, then the database.
+// what this keeper makes (see Rebuild), and starts to follow the outbox. A shared Store
+// that another replica has in hand it leaves to that one, see Ready. The caller closes
+// the keeper, then the Store, then the database.
 func Open(ctx context.Context, c Config) (*Keeper, error) {
 	const op = "keeper.Open"
 	k := &Keeper{

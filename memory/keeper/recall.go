@@ -45,7 +45,8 @@ type Hit struct {
 // as they are in the truth: what was forgotten, archived or superseded a moment ago
 // is not among them, even where the index is behind. Each hit is counted, some
 // seconds later. Where the embedder fails or takes long, words alone answer. It
-// fails with BadValue for a query out of its bounds.
+// fails with BadValue for a query out of its bounds, and with Unavailable, for a while, where
+// an index that all replicas share is being filled, is of another version, or is gone.
 func (k *Keeper) Recall(ctx context.Context, q Query) ([]Hit, error) {
 	const op = "keeper.Recall"
 	if k.store == nil {
@@ -83,15 +84,38 @@ func (q Query) check() error {
 	return o.check()
 }
 
-// recall looks among more candidates where those that it has hold too seldom: no index
-// knows when a memory holds, and of a price that changes daily one in hundreds does. What
-// it has read of the truth it does not read again.
+// recall searches the index as it is. A shared one may be filled anew meanwhile: then it
+// searches the next filling, once.
 func (k *Keeper) recall(ctx context.Context, q Query) ([]Hit, error) {
+	filling, err := k.searched(ctx)
+	if err != nil {
+		return nil, err
+	}
 	leg := k.Leg()
 	vector := k.vectorOf(ctx, leg, q.Text)
+	hits, err := k.recallFrom(ctx, k.indexOf(filling), q, leg, vector)
+	if !k.isGone(err) {
+		return hits, err
+	}
+	next, err := k.searched(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if next != filling {
+		if hits, err = k.recallFrom(ctx, k.indexOf(next), q, leg, vector); !k.isGone(err) {
+			return hits, err
+		}
+	}
+	return nil, indexGone()
+}
+
+// recallFrom looks among more candidates where those that it has hold too seldom: no index
+// knows when a memory holds, and of a price that changes daily one in hundreds does. What
+// it has read of the truth it does not read again.
+func (k *Keeper) recallFrom(ctx context.Context, index memory.Store, q Query, leg Leg, vector []float32) ([]Hit, error) {
 	looked := looks{}
 	for times := 1; ; times *= widerBy {
-		ranked, more, err := k.rank(ctx, q, leg, vector, times)
+		ranked, more, err := k.rank(ctx, index, q, leg, vector, times)
 		if err != nil {
 			return nil, err
 		}
@@ -104,20 +128,20 @@ func (k *Keeper) recall(ctx context.Context, q Query) ([]Hit, error) {
 
 // rank gives the candidates of both legs in one list, some times as many as the ranking
 // asks for, and tells whether there may be more.
-func (k *Keeper) rank(ctx context.Context, q Query, leg Leg, vector []float32, times int) (ranked []memory.Hit, more bool, err error) {
+func (k *Keeper) rank(ctx context.Context, index memory.Store, q Query, leg Leg, vector []float32, times int) (ranked []memory.Hit, more bool, err error) {
 	filter, ranking := q.Filter, k.rankingOf(leg)
 	words, near := ranking.Windows(q.Limit)
 	words, near = min(words*times, maxCandidates), min(near*times, maxCandidates)
 	if q.AsOf != nil && len(filter.Statuses) == 0 {
 		filter.Statuses = []memory.Status{memory.Active, memory.Superseded, memory.Falsified, memory.Archived}
 	}
-	sparse, err := k.store.Sparse(ctx, filter, tokens.Query(q.Text), words)
+	sparse, err := index.Sparse(ctx, filter, tokens.Query(q.Text), words)
 	if err != nil {
 		return nil, false, err
 	}
 	var dense []memory.Found
 	if vector != nil {
-		if dense, err = k.store.Dense(ctx, filter, vector, near); err != nil {
+		if dense, err = index.Dense(ctx, filter, vector, near); err != nil {
 			return nil, false, err
 		}
 	}

@@ -34,7 +34,8 @@
 // Equal entries have equal scores, and the lesser id comes first. The scores of dense hits are
 // cosines, to a ten-thousandth. Times are kept to the microsecond, as in the
 // databases that they come from. A limit is from 1 to [MaxLimit]. What an index that was
-// never reset does is left open, but for its State.
+// never reset does is left open, but for its State. A filling of a [memory.SharedStore]
+// that the next Reset replaced is gone, and says so.
 //
 // What the caller got wrong is a problem of the class of arguments: the same again
 // would fail the same, so that nobody repeats it. Nothing of a Put with such an entry is kept.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 )
@@ -25,6 +26,31 @@ func resets(r *rig) {
 		r.put(entry("a", toward(1)), other)
 		r.state(memory.StoreState{Version: version, Entries: 2})
 	}
+}
+
+// namesFillings is for indexes that many hosts use; one of the process has no others.
+func namesFillings(r *rig) {
+	shared, is := r.store.(memory.SharedStore)
+	if !is {
+		return
+	}
+	r.put(entry("a"))
+	first, next := &rig{r.T, shared.Filling("version of the suite")}, &rig{r.T, shared.Filling("the next one")}
+	first.state(memory.StoreState{Version: "version of the suite", Entries: 1})
+	first.put(entry("b"))
+	r.want("what another host put", r.sparse(ofShop, terms(1, 1), 10), "a", "b")
+	next.state(memory.StoreState{})
+	r.must(shared.Filling("the next one").Reset(r.Context(), "the next one"))
+	next.put(entry("c"))
+	next.want("the next filling", next.sparse(ofShop, terms(1, 1), 10), "c")
+	first.state(memory.StoreState{})
+	_, err := first.store.Sparse(r.Context(), ofShop, terms(1, 1), 10)
+	for _, err := range []error{err, first.store.Put(r.Context(), []memory.Entry{entry("d")}), first.store.Delete(r.Context(), shop, []memory.ID{"c"})} {
+		if problem := host.ProblemOf(err); problem == nil || problem.Code != abi.StoreConflict {
+			r.Errorf("with a filling that is gone: %v", err)
+		}
+	}
+	next.state(memory.StoreState{Version: "the next one", Entries: 1})
 }
 
 func replaces(r *rig) {

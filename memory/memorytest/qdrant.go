@@ -129,6 +129,23 @@ func (q *Qdrant) Collections() []string {
 	return slices.Sorted(maps.Keys(q.collections))
 }
 
+// Points counts the points of all collections.
+func (q *Qdrant) Points() (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range q.collections {
+		n += len(c.points)
+	}
+	return n
+}
+
+// DropCollections removes every collection, as an operator or a disk may.
+func (q *Qdrant) DropCollections() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.collections)
+}
+
 // DropConnections ends every connection, in the middle of whatever it was doing.
 func (q *Qdrant) DropConnections() { q.listener.drop() }
 

@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) memory.Store) {
 		check func(r *rig)
 	}{
 		{"a reset empties the index and gives it its version", resets},
+		{"who has the name of a filling works with it, and never with the next", namesFillings},
 		{"a put replaces what is there", replaces},
 		{"a delete leaves nothing of an entry", deletes},
 		{"of one id in a put the last entry counts", lastCounts},

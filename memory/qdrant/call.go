@@ -37,13 +37,13 @@ func (s *Store) write(ctx context.Context, op string, send func(ctx context.Cont
 	})
 }
 
-// onCollection does something to the collection that holds the index.
+// onCollection does something to the collection of the filling that this Store works with.
 func (s *Store) onCollection(ctx context.Context, op string, do func(ctx context.Context, collection string) error) error {
-	current := s.inUse()
-	if current.fault != "" {
-		return host.Fail(op, s.unfit(current.fault), ctx.Err())
+	version := s.inUse()
+	if version == "" {
+		return host.Fail(op, s.unfit("it was not filled, or its reset was broken off"), ctx.Err())
 	}
-	return s.call(ctx, op, s.timeout, func(ctx context.Context) error { return do(ctx, current.name) })
+	return s.call(ctx, op, s.timeout, func(ctx context.Context) error { return do(ctx, s.nameOf(version)) })
 }
 
 // call does one request, up to three times while what stands in its way may pass.
@@ -74,8 +74,8 @@ func once(ctx context.Context, within time.Duration, do func(ctx context.Context
 	return do(ctx)
 }
 
-// pause gives how long to wait before the next attempt, if there is any use in it.
-// A collection that is not there may be one that another host is making anew.
+// pause gives how long to wait before the next attempt, if there is any use in it. A
+// collection that is not there does not come back: the next one has another name.
 func pause(err error, attempt int) (wait time.Duration, passing bool) {
 	var busy *api.QdrantResourceExhaustedError
 	if errors.As(err, &busy) {
@@ -83,7 +83,7 @@ func pause(err error, attempt int) (wait time.Duration, passing bool) {
 		return wait, wait <= maxWait
 	}
 	switch status.Code(err) {
-	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded, codes.NotFound:
+	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded:
 		wait = firstWait << (attempt - 1)
 		return wait/2 + rand.N(wait), true
 	}
@@ -116,7 +116,7 @@ func (s *Store) problem(code codes.Code) *abi.Problem {
 		return abi.NewProblem(abi.StoreFailure, "Qdrant at %s refuses the API key in %s", address, s.target.keyEnv).
 			WithHint("set %s to a key that may manage collections", s.target.keyEnv)
 	case codes.NotFound:
-		return s.unfit("it was removed, or made anew for another version")
+		return s.unfit("it was removed, or made anew")
 	case codes.InvalidArgument, codes.Unimplemented, codes.OutOfRange, codes.FailedPrecondition, codes.AlreadyExists:
 		return abi.NewProblem(abi.StoreFailure, "Qdrant at %s refuses what the memory index asks of it", address).
 			WithHint("see the host's log for its words; a collection that somebody locked or changed is made anew by a rebuild of the index")

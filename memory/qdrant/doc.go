@@ -9,14 +9,18 @@
 // # Life of an index
 //
 //  1. [Open] reads the URL, and the API key from the environment. It connects, with TLS
-//     unless the server is on this machine, and asks for the server's version.
-//  2. It looks for the collection of this index. Its name is the URL's with a hash of the
-//     version that [Store.Reset] gave and of the layout, so that two versions are two
-//     collections: who still works with the old one gets an error, and never a mixture.
-//  3. The collection's vectors and payload indexes are compared with what this package would make. Where
-//     they differ, [Store.State] tells an empty version, and nothing but Reset is done.
-//  4. Reset deletes every collection of this index, then makes a new one. A host that dies
-//     in between leaves an index without its payload indexes, which is none.
+//     unless the server is on this machine, and asks for the server's version, and for its
+//     collections, which needs the key.
+//  2. [Store.Reset] deletes every collection of this index, then makes a new one: a
+//     filling. Its name is the URL's with a hash of the version that Reset was given and of
+//     the layout, so that two versions are two collections. A host that dies in between
+//     leaves one without its payload indexes.
+//  3. Whoever is told the version works with it by [Store.Filling], and asks for that
+//     collection by its name, whether it was there before or not. Where it is gone, because
+//     somebody dropped it or made the next one, that is an error, and never a mixture.
+//  4. [Store.State] compares the collection's vectors and payload indexes with what this
+//     package would make. Where they differ, or another collection of this index lies
+//     beside it, its version is the empty one, and whoever fills the index begins anew.
 //  5. Put and Delete wait until the server has applied what they sent, so that the next
 //     search sees it. Each entry is one point, its id made of the tenant's and its own.
 //  6. Sparse and Dense each ask for one leg. Both are fused elsewhere, and not by Qdrant.

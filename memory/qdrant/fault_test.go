@@ -52,9 +52,6 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 			grpc.SetTrailer(ctx, metadata.Pairs("retry-after", "0"))
 			return nil, status.Error(codes.ResourceExhausted, "Rate limiting exceeded")
 		},
-		"being made anew": func(context.Context, memorytest.Request) (any, error) {
-			return nil, status.Error(codes.NotFound, "Not found: Collection doesn't exist!")
-		},
 		"done, but the answer is lost": func(_ context.Context, r memorytest.Request) (any, error) {
 			if _, err := r.Serve(); err != nil {
 				return nil, err
@@ -110,6 +107,7 @@ func TestWhatDoesNotPassIsNotTriedAgain(t *testing.T) {
 		code    abi.Code
 		says    string
 	}{
+		"gone":      {status.Error(codes.NotFound, "Not found: Collection doesn't exist!"), abi.StoreConflict, "it was removed, or made anew"},
 		"refused":   {status.Error(codes.InvalidArgument, "Bad request"), abi.StoreFailure, "refuses what the memory index asks"},
 		"locked":    {status.Error(codes.FailedPrecondition, "the collection is locked"), abi.StoreFailure, "somebody locked"},
 		"no right":  {status.Error(codes.PermissionDenied, "Global manage access is required"), abi.StoreFailure, "API key"},

@@ -33,41 +33,44 @@ const (
 	graphLinks      = 16          // of the graph of each tenant: what Qdrant does for a whole collection
 )
 
-// A generation is one collection that an index was or is in.
+// A generation is the collection of one filling of an index.
 type generation struct {
 	name    string
 	version string
 	fault   string // why it cannot be used; "" for nothing
 }
 
-const neverFilled = "there is none yet"
-
-// inUse is the generation that this Store works with.
-func (s *Store) inUse() generation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current
+// Filling gives the Store that works with what Reset made of a version, see
+// memory.SharedStore.
+func (s *Store) Filling(version string) memory.Store {
+	return &Store{client: s.client, target: s.target, dimensions: s.dimensions, timeout: s.timeout, version: version}
 }
 
-func (s *Store) use(g generation) {
+// inUse is the version of the filling that this Store works with, "" for none.
+func (s *Store) inUse() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = g
+	return s.version
 }
 
-// State looks for the index once more, and works with what it finds. An index of
-// another shape than this package would make has the version "", as one that was never filled.
+func (s *Store) use(version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version = version
+}
+
+// State looks at the filling that this Store works with. One that is not there, is of
+// another shape than Reset gives, or has another one beside it, has the version "", as one
+// that was never filled: what lies beside it may have what was deleted since.
 func (s *Store) State(ctx context.Context) (memory.StoreState, error) {
 	const op = "qdrant.State"
-	if err := s.look(ctx, op); err != nil {
+	version := s.inUse()
+	all, err := s.generations(ctx, op)
+	if err != nil || version == "" || len(all) != 1 || all[0].version != version || all[0].fault != "" {
 		return memory.StoreState{}, err
 	}
-	current := s.inUse()
-	if current.fault != "" {
-		return memory.StoreState{}, nil
-	}
-	state := memory.StoreState{Version: current.version}
-	err := s.onCollection(ctx, op, func(ctx context.Context, collection string) error {
+	state := memory.StoreState{Version: version}
+	err = s.onCollection(ctx, op, func(ctx context.Context, collection string) error {
 		reply, err := s.client.Points().Count(ctx, &api.CountPoints{CollectionName: collection, Exact: api.PtrOf(true), ReadConsistency: majority()})
 		state.Entries = int64(reply.GetResult().GetCount())
 		return err
@@ -82,30 +85,6 @@ func (s *Store) State(ctx context.Context) (memory.StoreState, error) {
 // waits for a majority, too.
 func majority() *api.ReadConsistency {
 	return api.NewReadConsistencyType(api.ReadConsistencyType_Majority)
-}
-
-// look finds the generation to work with. Of two that fit, neither is: nobody
-// knows which of them is whole.
-func (s *Store) look(ctx context.Context, op string) error {
-	all, err := s.generations(ctx, op)
-	if err != nil {
-		return err
-	}
-	found := generation{fault: neverFilled}
-	fit := 0
-	for _, g := range all {
-		if g.fault == "" {
-			fit++
-		}
-		if g.fault == "" || found.name == "" {
-			found = g
-		}
-	}
-	if fit > 1 {
-		found.fault = "two versions of it are there"
-	}
-	s.use(found)
-	return nil
 }
 
 // generations lists the collections of this index: those of its name that say so.
@@ -163,7 +142,7 @@ func (s *Store) inspect(ctx context.Context, op, name string) (g generation, ok 
 	return g, true, nil
 }
 
-// nameOf gives the collection of a version of this index. What makes points of
+// nameOf gives the collection of a filling of this index. What makes points of
 // one incomparable with those of the other is in the hash.
 func (s *Store) nameOf(version string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%d/%s", layout, s.dimensions, version))
@@ -213,8 +192,9 @@ func (s *Store) faultOf(info *api.CollectionInfo) string {
 	return ""
 }
 
-// Reset deletes all that the index holds, of every version and of resets that were
-// broken off, and makes it anew. While it runs, other hosts find no index.
+// Reset deletes all that the index holds, every filling and what resets that were broken
+// off left, makes an empty filling and works with that. Who works with another one finds
+// it gone. A version that was never used before names a filling that nobody else makes.
 func (s *Store) Reset(ctx context.Context, version string) error {
 	const op = "qdrant.Reset"
 	if problem := checkText("version", version, 1, maxVersionBytes); problem != nil {
@@ -224,7 +204,7 @@ func (s *Store) Reset(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	s.use(generation{fault: "its reset was broken off"})
+	s.use("")
 	for _, g := range old {
 		if err := s.drop(ctx, op, g.name); err != nil {
 			return err
@@ -233,7 +213,25 @@ func (s *Store) Reset(ctx context.Context, version string) error {
 	if err := s.create(ctx, op, version); err != nil {
 		return err
 	}
-	return s.look(ctx, op)
+	if err := s.fits(ctx, op, version); err != nil {
+		return err
+	}
+	s.use(version)
+	return nil
+}
+
+// fits looks whether the server made what it was asked for.
+func (s *Store) fits(ctx context.Context, op, version string) error {
+	made, ok, err := s.inspect(ctx, op, s.nameOf(version))
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return host.Fail(op, s.unfit("it was removed while it was made"), nil)
+	case made.fault != "":
+		return host.Fail(op, s.unfit(made.fault), nil)
+	}
+	return nil
 }
 
 func (s *Store) drop(ctx context.Context, op, name string) error {
@@ -261,7 +259,7 @@ func (s *Store) create(ctx context.Context, op, version string) error {
 }
 
 // unlessCreated goes on where a collection is there already: an attempt of which
-// the answer was lost, or another host that does the same at the same time.
+// the answer was lost.
 func (s *Store) unlessCreated(ctx context.Context, op, name string, refused error) error {
 	if _, ok, err := s.inspect(ctx, op, name); err != nil || !ok {
 		return refused

@@ -20,9 +20,11 @@ import (
 func TestAnIndexThatWasNeverResetIsNotWrittenOrSearched(t *testing.T) {
 	server := memorytest.StartQdrant(t, memorytest.QdrantOptions{})
 	store := open(t, server, qdrant.Options{})
-	mustFail(t, store.Put(t.Context(), []memory.Entry{entry("a")}), abi.StoreConflict, "there is none yet", "rebuild the index")
+	mustFail(t, store.Put(t.Context(), []memory.Entry{entry("a")}), abi.StoreConflict, "it was not filled", "rebuild the index")
 	_, err := store.Sparse(t.Context(), ofShop, oneTerm, 1)
-	mustFail(t, err, abi.StoreConflict, "there is none yet")
+	mustFail(t, err, abi.StoreConflict, "it was not filled")
+	_, err = store.Filling("v1").Sparse(t.Context(), ofShop, oneTerm, 1)
+	mustFail(t, err, abi.StoreConflict, "it was removed")
 	if names := server.Collections(); len(names) != 0 {
 		t.Errorf("it made %q", names)
 	}
@@ -34,24 +36,30 @@ func TestAHostOfAnotherVersionDoesNotMixWithTheNewIndex(t *testing.T) {
 	server := memorytest.StartQdrant(t, memorytest.QdrantOptions{})
 	old, young := open(t, server, qdrant.Options{}), open(t, server, qdrant.Options{})
 	fill(t, old, "v1", entry("a"))
-	wantState(t, young, memory.StoreState{Version: "v1", Entries: 1})
+	wantState(t, young.Filling("v1"), memory.StoreState{Version: "v1", Entries: 1})
 	fill(t, young, "v2", entry("b"))
 
-	mustFail(t, old.Put(t.Context(), []memory.Entry{entry("c")}), abi.StoreConflict, "made anew for another version")
+	queries := server.Calls("Points/Query")
+	mustFail(t, old.Put(t.Context(), []memory.Entry{entry("c")}), abi.StoreConflict, "it was removed, or made anew")
 	_, err := old.Sparse(t.Context(), ofShop, oneTerm, 1)
-	mustFail(t, err, abi.StoreConflict, "made anew for another version")
+	mustFail(t, err, abi.StoreConflict, "it was removed, or made anew")
 	mustFail(t, old.Delete(t.Context(), "shop", []memory.ID{"b"}), abi.StoreConflict)
+	wantState(t, old, memory.StoreState{})
+	if n := server.Calls("Points/Query") - queries; n != 1 {
+		t.Errorf("what is gone for good was asked for %d times", n)
+	}
 	wantFound(t, young, "b")
 	if names := server.Collections(); len(names) != 1 {
 		t.Errorf("what is left is %q", names)
 	}
-	wantState(t, old, memory.StoreState{Version: "v2", Entries: 1})
-	wantFound(t, old, "b")
+	wantState(t, old.Filling("v2"), memory.StoreState{Version: "v2", Entries: 1})
+	wantFound(t, old.Filling("v2"), "b")
 }
 
-func TestAHostOfTheSameVersionGoesOnAfterAReset(t *testing.T) {
+func TestAHostThatKnowsTheNameOfAFillingWorksWithIt(t *testing.T) {
 	server := memorytest.StartQdrant(t, memorytest.QdrantOptions{})
-	one, other := open(t, server, qdrant.Options{}), open(t, server, qdrant.Options{})
+	one := open(t, server, qdrant.Options{})
+	other := open(t, server, qdrant.Options{}).Filling("v1") // before it is there
 	fill(t, one, "v1", entry("a"))
 	wantState(t, other, memory.StoreState{Version: "v1", Entries: 1})
 	fill(t, one, "v1", entry("b"))
@@ -79,10 +87,11 @@ func TestAResetThatWasBrokenOffLeavesNoIndex(t *testing.T) {
 			mustFail(t, store.Put(t.Context(), []memory.Entry{entry("b")}), abi.StoreConflict, "its reset was broken off")
 			server.Interfere(nil)
 			if at == "Collections/Delete" {
-				wantState(t, store, memory.StoreState{Version: "v1", Entries: 1}) // nothing was done
+				wantState(t, store.Filling("v1"), memory.StoreState{Version: "v1", Entries: 1}) // nothing was done
 			} else {
-				wantState(t, open(t, server, qdrant.Options{}), memory.StoreState{})
+				wantState(t, store.Filling("v1"), memory.StoreState{})
 			}
+			wantState(t, store.Filling("v2"), memory.StoreState{})
 			fill(t, store, "v2", entry("c"))
 			wantFound(t, store, "c")
 			if names := server.Collections(); len(names) != 1 {
@@ -118,12 +127,10 @@ func TestAnIndexOfAnotherShapeHasNoVersion(t *testing.T) {
 				return r.Serve()
 			})
 			store := open(t, server, qdrant.Options{})
-			if err := store.Reset(t.Context(), "v1"); err != nil {
-				t.Fatal(err)
-			}
+			mustFail(t, store.Reset(t.Context(), "v1"), abi.StoreConflict, tt.says, "rebuild the index")
 			server.Interfere(nil)
-			wantState(t, store, memory.StoreState{})
-			mustFail(t, store.Put(t.Context(), []memory.Entry{entry("a")}), abi.StoreConflict, tt.says, "rebuild the index")
+			wantState(t, store.Filling("v1"), memory.StoreState{})
+			mustFail(t, store.Put(t.Context(), []memory.Entry{entry("a")}), abi.StoreConflict, "its reset was broken off")
 			fill(t, store, "v1", entry("a"))
 			wantState(t, store, memory.StoreState{Version: "v1", Entries: 1})
 		})
@@ -138,7 +145,7 @@ func TestAnIndexWithAnotherEmbedderHasNoVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantState(t, store, memory.StoreState{})
+		wantState(t, store.Filling("v1"), memory.StoreState{})
 		store.Close()
 	}
 }
@@ -154,11 +161,8 @@ func TestAnIndexWithoutOneOfItsPayloadIndexesHasNoVersion(t *testing.T) {
 			return r.Serve()
 		})
 		store := open(t, server, qdrant.Options{})
-		if err := store.Reset(t.Context(), "v1"); err != nil {
-			t.Fatal(err)
-		}
-		wantState(t, store, memory.StoreState{})
-		mustFail(t, store.Put(t.Context(), []memory.Entry{entry("a")}), abi.StoreConflict, field)
+		mustFail(t, store.Reset(t.Context(), "v1"), abi.StoreConflict, field)
+		wantState(t, store.Filling("v1"), memory.StoreState{})
 	}
 }
 
@@ -183,9 +187,9 @@ func TestOnlyTheTenantHasAGraphAndItsEntriesTogether(t *testing.T) {
 	}
 }
 
-// Two resets for different versions at one time may both succeed. Neither index
-// is then taken for the whole one.
-func TestTwoVersionsSideBySideAreNone(t *testing.T) {
+// Two resets for different versions at one time may both succeed. Neither filling
+// is then taken for the whole index: what is in the other one nobody keeps up.
+func TestTwoFillingsSideBySideAreNone(t *testing.T) {
 	server := memorytest.StartQdrant(t, memorytest.QdrantOptions{})
 	one, other := open(t, server, qdrant.Options{}), open(t, server, qdrant.Options{})
 	var inner error
@@ -199,10 +203,11 @@ func TestTwoVersionsSideBySideAreNone(t *testing.T) {
 	if err := errors.Join(one.Reset(t.Context(), "v1"), inner); err != nil {
 		t.Fatal(err)
 	}
-	wantState(t, open(t, server, qdrant.Options{}), memory.StoreState{})
-	mustFail(t, one.Put(t.Context(), []memory.Entry{entry("a")}), abi.StoreConflict, "two versions of it are there")
+	wantState(t, one, memory.StoreState{})
+	wantState(t, other, memory.StoreState{})
 	fill(t, other, "v2", entry("b"))
-	wantState(t, one, memory.StoreState{Version: "v2", Entries: 1})
+	wantState(t, other, memory.StoreState{Version: "v2", Entries: 1})
+	wantState(t, one, memory.StoreState{})
 }
 
 // The answer to the making of a collection may be lost, and the second attempt

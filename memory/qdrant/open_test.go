@@ -109,7 +109,7 @@ func TestAServerThatIsTooOldIsReported(t *testing.T) {
 func TestAnIndexIsThereWhenItIsOpenedAgain(t *testing.T) {
 	server := memorytest.StartQdrant(t, memorytest.QdrantOptions{})
 	fill(t, open(t, server, qdrant.Options{}), "v1", entry("a"), entry("b"))
-	again := open(t, server, qdrant.Options{})
+	again := open(t, server, qdrant.Options{}).Filling("v1")
 	wantFound(t, again, "a", "b")
 	wantState(t, again, memory.StoreState{Version: "v1", Entries: 2})
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/memorytest"
-	"github.com/sluicehq/sluice/memory/qdrant"
 	"github.com/sluicehq/sluice/memory/tokens"
 )
 
@@ -29,7 +28,7 @@ func entry(id memory.ID) memory.Entry {
 }
 
 // fill makes an index anew and puts entries.
-func fill(t *testing.T, store *qdrant.Store, version string, entries ...memory.Entry) {
+func fill(t *testing.T, store memory.Store, version string, entries ...memory.Entry) {
 	t.Helper()
 	if err := store.Reset(t.Context(), version); err != nil {
 		t.Fatal(err)
@@ -39,7 +38,7 @@ func fill(t *testing.T, store *qdrant.Store, version string, entries ...memory.E
 	}
 }
 
-func wantFound(t *testing.T, store *qdrant.Store, want ...memory.ID) {
+func wantFound(t *testing.T, store memory.Store, want ...memory.ID) {
 	t.Helper()
 	found, err := store.Sparse(t.Context(), ofShop, oneTerm, 100)
 	if err != nil {
@@ -54,7 +53,7 @@ func wantFound(t *testing.T, store *qdrant.Store, want ...memory.ID) {
 	}
 }
 
-func wantState(t *testing.T, store *qdrant.Store, want memory.StoreState) {
+func wantState(t *testing.T, store memory.Store, want memory.StoreState) {
 	t.Helper()
 	got, err := store.State(t.Context())
 	if err != nil {

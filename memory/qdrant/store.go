@@ -43,7 +43,7 @@ const (
 // A Store is an index on a Qdrant server. It is safe for concurrent use, and several
 // hosts may use one index. Its errors are of host.Fail: BadValue where what the
 // caller gave cannot be kept or asked (nothing was changed), StoreConflict where
-// the index is none that fits (ask State, then Reset and fill it), Unavailable where the server
+// the filling that it works with is not there (Reset and fill it), Unavailable where the server
 // did not answer in time (safe to repeat: Put and Delete may have been done in part),
 // and StoreFailure for what only the operator can mend.
 type Store struct {
@@ -53,14 +53,14 @@ type Store struct {
 	timeout    time.Duration
 
 	mu      sync.Mutex
-	current generation // guarded by mu
+	version string // of the filling that it works with, "" for none; guarded by mu
 }
 
-var _ memory.Store = (*Store)(nil)
+var _ memory.SharedStore = (*Store)(nil)
 
-// Open connects to the server and looks for the index. That there is none yet, or
-// one of another shape, is no error: State tells it. A server that cannot be reached, that refuses
-// the key, or is too old, is one.
+// Open connects to the server. The Store works with no filling yet: Reset makes one, and
+// Filling gives one that may be there. A server that cannot be reached, that refuses the
+// key, or is too old, is an error.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	const op = "qdrant.Open"
 	timeout, problem := options.limits()
@@ -122,7 +122,8 @@ func (k apiKey) GetRequestMetadata(context.Context, ...string) (map[string]strin
 // but to this machine.
 func (k apiKey) RequireTransportSecurity() bool { return k.secured }
 
-// meet asks for the server's version and looks for the index.
+// meet asks for the server's version, which needs no key, and for the collections of the
+// index, which needs it.
 func (s *Store) meet(ctx context.Context, op string) error {
 	var version string
 	err := s.call(ctx, op, s.timeout, func(ctx context.Context) error {
@@ -137,7 +138,8 @@ func (s *Store) meet(ctx context.Context, op string) error {
 		return host.Fail(op, abi.NewProblem(abi.StoreFailure, "the server at %s is Qdrant %q; the memory index needs %s or a later 1.x", s.target.address(), version, MinVersion).
 			WithHint("upgrade Qdrant, one minor version after the other, or use the embedded index"), nil)
 	}
-	return s.look(ctx, op)
+	_, err = s.generations(ctx, op)
+	return err
 }
 
 func supported(version string) bool {
@@ -199,7 +201,8 @@ func (s *Store) Delete(ctx context.Context, tenant host.TenantID, ids []memory.I
 // strong makes one server of a cluster order the writes of all hosts.
 func strong() *api.WriteOrdering { return &api.WriteOrdering{Type: api.WriteOrderingType_Strong} }
 
-// Close ends the use of the index. It may be called more than once.
+// Close ends the use of the index, by this Store and by those that Filling gave. It may
+// be called more than once.
 func (s *Store) Close() error {
 	s.client.Close() // fails only where it is closed already
 	return nil
