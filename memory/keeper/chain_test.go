@@ -75,6 +75,7 @@ func TestLookingUpReadsNotAllOfAUser(t *testing.T) {
 		idsAbout:       {"shop", "ann", "x", "active", 2, "x", 1},
 		idsOfKind:      {"shop", "ann", "fact", "active", 2, "x", 1},
 		idsOfLayer:     {"shop", "ann", "active", 2, "x", 1},
+		sourceOf:       {"shop", "ann", "x", "y"},
 
 		linkedTo:           {"shop", "ann", roleNext, "x"},
 		removeLink:         {"shop", "ann", "x", roleNext, "y"},

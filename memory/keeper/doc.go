@@ -12,7 +12,7 @@
 //
 //  1. Remember looks, under the lock that all changes take, for a memory that says
 //     the same of the same, until the same time (same.go). That one is verified, once
-//     for each source; else a new one is written, with where it comes from, and a line
+//     for each source (source.go); else a new one is written, with where it comes from, and a line
 //     of the outbox. A fact or a habit that Renew keeps takes the place of the one before
 //     (renew.go). What a user declares, Declare settles with what they declared of the same
 //     matter: it wins, loses, or both stand and a question is kept which of them counts

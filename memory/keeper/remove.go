@@ -61,7 +61,7 @@ func (t *tx) removeLines(ctx context.Context, o Owner, ids []memory.ID) error {
 
 // tablesOfMemory have rows that go by tenant, user and memory.
 func tablesOfMemory() []string {
-	return []string{"memory_node", "memory_life", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link"}
+	return []string{"memory_node", "memory_life", "memory_source", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link"}
 }
 
 // remove removes all rows of one memory, and takes it out of others'. One line of
