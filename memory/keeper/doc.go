@@ -55,6 +55,19 @@
 // A document is no part of an export: its memories are, and become those of the document
 // when it is learned from its source again.
 //
+// # Life of a question
+//
+//  1. Reconcile compares what a user declared with what they do. A contradiction is a gap,
+//     one of a session or a live. The third that is open makes a question; more join it.
+//  2. It is asked once (Asked). It waits for an answer then, of the user's next words or of
+//     whoever tells it later (Answer), and closes with its gaps.
+//  3. Where none comes, and three gaps more were found, it is closed as unanswered, with the
+//     gaps before those; these make the next one. So the user is asked again only after
+//     as many new reasons.
+//  4. TidyQuestions closes one that was asked long ago, so that its memory may fade.
+//     TidyGaps removes gaps that were closed long ago, but those whose behaviour still
+//     counts: by them it is known that it was counted.
+//
 // # Life of a line of the outbox
 //
 //  1. It is written in the transaction of the change, with a number from the head's

@@ -157,7 +157,7 @@ func (t *tx) removeGap(ctx context.Context, o Owner, gap string) error {
 	return t.removeLinked(ctx, o, roleEvidence, gap)
 }
 
-// removeQuestion removes the question that a gap led to. The other gaps of it no
+// removeQuestion removes the question that a gap led to. The other open gaps of it no
 // longer name it: else they would wait for an answer that nobody is asked for.
 func (t *tx) removeQuestion(ctx context.Context, o Owner, of memory.Gap) error {
 	if of.Question == "" {
@@ -166,7 +166,7 @@ func (t *tx) removeQuestion(ctx context.Context, o Owner, of memory.Gap) error {
 	if _, err := exec(ctx, t.on, removeQuestion, append(ownerArgs(o), of.Question)...); err != nil {
 		return err
 	}
-	others, err := documents[memory.Gap](ctx, t.on, gapsOfOne, append(memoryArgs(o, of.Memory), maxGaps)...)
+	others, err := documents[memory.Gap](ctx, t.on, openOfOne, append(memoryArgs(o, of.Memory), maxGaps)...)
 	for _, g := range others {
 		if err == nil && g.Question == of.Question {
 			g.Question = ""
