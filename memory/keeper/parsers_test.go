@@ -67,7 +67,7 @@ func exercise(t *testing.T, r rig) {
 	waitForVectors(t, k, 5)
 	recall(t, k, Query{Filter: of(ann), Text: "minutes"})
 	must(t, k.keepCounts(t.Context()))
-	must(t, k.Adopt(t.Context(), ann, []memory.ID{id}))
+	k.testOnlyAdopt(t, ann, id)
 	must(t, k.Pin(t.Context(), ann, id, true))
 	decide(t, k, ann, "words", []memory.ID{id})
 	_, err := k.ReplayTrust(t.Context(), ann)
