@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pingcap/tidb/pkg/parser"
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver"
@@ -61,6 +62,9 @@ func migrated(t *testing.T, by *recorder) {
 func exercise(t *testing.T, r rig) {
 	t.Helper()
 	k := r.open(func(c *Config) { c.Embedder, c.Unjudged, c.Shared = &fakeEmbedder{}, true, true })
+	eve := Owner{"shop", "eve"}
+	contradict(t, k, eve)
+	k.testOnlyAsk(t, eve)
 	id := contradict(t, k, ann)
 	derived := memory.Node{Text: "made of it", Layer: memory.Behaviour, Kind: memory.Habit, Entity: "e", Source: memory.Source{Session: "s", Input: "i", Derived: []memory.ID{id}}}
 	k.testOnlyRemember(t, ann, derived, derived)
@@ -79,6 +83,16 @@ func exercise(t *testing.T, r rig) {
 	first, err := k.Asked(t.Context(), ann, waiting[0].ID, "s9", 1)
 	if err != nil || !first {
 		t.Fatal(first, err)
+	}
+	for _, old := range []time.Duration{time.Hour, 0} {
+		_, err = k.TidyQuestions(t.Context(), eve, old)
+		must(t, err)
+		_, err = k.TidyGaps(t.Context(), eve, old)
+		must(t, err)
+	}
+	for i := range 3 {
+		_, err = k.Renew(t.Context(), ann, []memory.Node{priced("1001", 59, newClock().move(time.Duration(i)*time.Hour))})
+		must(t, err)
 	}
 	_, err = k.Answer(t.Context(), ann, waiting[0].ID, memory.DefaultReconcile(), memory.Answer{Resolution: memory.Updated, Text: "open with 30 minutes"})
 	must(t, err)
