@@ -72,8 +72,9 @@ type Reconciliation struct {
 // ids and the same order.
 //
 // Waiting are the questions without an answer; a memory has one at most, choices
-// aside. A gap that names another one counts toward the next. Only active nodes with a claim are compared, within one tenant, user, entity and
-// scene, and only such behaviour contradicts that began after the words.
+// aside. A gap that names another one counts toward the next. Only active nodes with a
+// claim are compared, within one tenant, user, entity and scene, and only such behaviour
+// contradicts that began after the words.
 func Reconcile(set ReconcileConfig, declared, seen []Node, gaps []Gap, waiting []Question, now time.Time) Reconciliation {
 	r := Reconciliation{Asked: map[string]string{}}
 	behaviour, earlier, asks := byTopic(ordered(seen)), byMemory(gaps), asking(waiting)
@@ -319,7 +320,7 @@ func (r *Reconciliation) ask(set ReconcileConfig, said Node, open, fresh []Gap, 
 		r.close(open[:len(open)-len(since)])
 		waits, open = nil, since
 	}
-	if more := min(len(open)+len(fresh)-maxOpenGaps, len(open)); more > 0 {
+	if more := min(len(open)+len(fresh)-max(maxOpenGaps, enough), len(open)); more > 0 {
 		r.close(open[:more])
 		open = open[more:]
 	}
