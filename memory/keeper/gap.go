@@ -30,7 +30,7 @@ const (
 	gapsStand    = "SELECT gap_id, question_id" + openFirst
 	openGaps     = "SELECT detail" + openFirst
 	closedGaps   = "SELECT detail FROM memory_gap" + ofOwner + " AND closed <> '' ORDER BY seen_at DESC, gap_id DESC LIMIT ?"
-	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at, gap_id LIMIT ?"
+	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at DESC, gap_id DESC LIMIT ?"
 	openOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " AND closed = '' ORDER BY seen_at, gap_id LIMIT ?"
 	gapThere     = "SELECT gap_id FROM memory_gap" + ofMemory + " AND occasion = ?"
 	gapNamed     = "SELECT gap_id FROM memory_gap" + ofOwner + " AND gap_id = ?"

@@ -129,7 +129,7 @@ func exercise(t *testing.T, r rig) {
 	must(t, err)
 	_, err = k.State(t.Context())
 	must(t, err)
-	must(t, k.Trim(t.Context(), 0))
+	must(t, k.trim(t.Context(), 0))
 	_, err = k.Forget(t.Context(), ann, Wish{Entity: "e"})
 	must(t, err)
 	_, err = k.Forget(t.Context(), ann, Wish{IDs: []memory.ID{id}})
