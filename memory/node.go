@@ -145,7 +145,7 @@ type Gap struct {
 	Session  host.SessionID `json:"session,omitempty"`
 	Live     host.LiveID    `json:"live,omitempty"`     // one gap of a live and memory at most; of none, of a session
 	Question string         `json:"question,omitempty"` // id of the question that it led to
-	Closed   string         `json:"closed,omitempty"`   // by which answer: "updated", "kept", "retired"
+	Closed   string         `json:"closed,omitempty"`   // by which answer: "updated", "kept", "retired"; "unanswered" by none
 }
 
 // A Decision is what a user did with an agent's output.

@@ -15,7 +15,9 @@ import (
 
 // A Question asks a user whether their words still hold, since what they do
 // contradicts them, or which of two declarations of theirs counts, since they contradict
-// each other (see NewChoice). It is asked once, and then waits for the answer.
+// each other (see NewChoice). It is asked once, and then waits for the answer: of the
+// user's next words, or of whoever tells it later. Where none comes and the contradiction
+// goes on, it lapses, and another question takes its place: see Reconcile.
 type Question struct {
 	ID       string        `json:"id"`
 	Tenant   host.TenantID `json:"tenant"`
@@ -47,8 +49,8 @@ const askedTerms = 1.0 / 3
 
 // Asks reports whether an answer asks the user about some words of theirs: it has a
 // question, and a third of the terms of each of them. One that it takes for no question
-// is asked again, and one that it takes for a question and was none is lost until the
-// next contradiction, so that it leans to neither.
+// is asked again. One that it takes for a question and was none waits for an answer that
+// the user was never asked for, until new gaps make another one; so it leans to neither.
 func Asks(answer string, about ...string) bool {
 	answer = cutBytes(answer, MaxHeardBytes)
 	if len(about) == 0 || !hasQuestion(answer) {
@@ -110,6 +112,13 @@ func (q Question) Reopened() Question {
 		q.Asked, q.AskedIn, q.AskedInput = time.Time{}, "", 0
 	}
 	q.Answer, q.Answered, q.Moot = "", time.Time{}, false
+	return q
+}
+
+// Unanswered gives the question as one that nobody answered, and that asks for no answer
+// any more.
+func (q Question) Unanswered(now time.Time) Question {
+	q.Answered, q.Answer = now, Unanswered
 	return q
 }
 
@@ -255,6 +264,10 @@ const (
 	Updated Resolution = "updated" // new words take its place
 	Kept    Resolution = "kept"
 	Retired Resolution = "retired" // it holds no longer, and nothing takes its place
+
+	// Unanswered is no answer: the question was asked, and newer gaps or a long time
+	// have made it void.
+	Unanswered Resolution = "unanswered"
 )
 
 // An Answer is what the user said to a question.
@@ -303,6 +316,9 @@ func (q Question) refuses(said Node, a Answer) *abi.Problem {
 	case q.Tenant != said.Tenant || q.User != said.User || q.Memory != said.ID || said.Layer != Declared:
 		return abi.NewProblem(abi.BadArguments, "question %s is about memory %s and not about %s", q.ID, q.Memory, said.ID).
 			WithHint("answer it with the memory that it names")
+	case q.Answer == Unanswered:
+		return abi.NewProblem(abi.BadArguments, "question %s was closed at %s, since nobody had answered it", q.ID, q.Answered.Format(time.RFC3339)).
+			WithHint("answer the newer one about the same memory, or say what holds now; that makes a memory of its own")
 	case !q.Answered.IsZero():
 		return abi.NewProblem(abi.BadArguments, "question %s was answered at %s", q.ID, q.Answered.Format(time.RFC3339)).
 			WithHint("say what holds now; that makes a memory of its own")

@@ -22,6 +22,10 @@ func DefaultReconcile() ReconcileConfig {
 	return ReconcileConfig{Tolerance: 0.2, GapsToAsk: 3, Gain: 0.1}
 }
 
+// maxOpenGaps bounds the open gaps of one memory, of a question that nobody comes to ask:
+// beyond them the oldest are closed. What the newest ones show is what counts.
+const maxOpenGaps = 64
+
 // maxGapEvidence bounds the evidence of one gap or agreement: what was seen last is
 // kept, and more than that nobody reads.
 const maxGapEvidence = 64
@@ -54,21 +58,26 @@ type Reconciliation struct {
 	Gaps      []Gap             // new ones
 	Questions []Question        // new ones
 	Asked     map[string]string // by id of an earlier gap, the question that it has led to
+	Lapsed    []Question        // earlier ones that nobody answered, closed
+	Closed    []Gap             // earlier ones that count toward no question any more
 }
 
 // Reconcile compares what users declared (L1) with what they do (L3), given all gaps
 // so far, open and closed. Behaviour that agrees raises confidence, once; that
 // contradicts is a gap, at most one of a live (or of a session without one) and a
 // memory, and each piece of evidence counts in one gap only. When a memory has GapsToAsk open gaps, they make
-// one question; later gaps join it. A gap whose question was removed must name none
-// again, and counts toward the next. The same values give the same ids and the same
-// order.
+// one question; later gaps join it, and after it was asked it is not asked again. Where
+// as many gaps as make a question are noted after that and it has no answer, it lapses
+// with the gaps before them, and those make another one. The same values give the same
+// ids and the same order.
 //
-// Only active nodes with a claim are compared, within one tenant, user, entity and
-// scene, and only such behaviour contradicts that began after the words.
-func Reconcile(set ReconcileConfig, declared, seen []Node, gaps []Gap, now time.Time) Reconciliation {
+// Waiting are the questions without an answer; a memory has one at most, choices
+// aside. A gap that names another one counts toward the next. Only active nodes with a
+// claim are compared, within one tenant, user, entity and scene, and only such behaviour
+// contradicts that began after the words.
+func Reconcile(set ReconcileConfig, declared, seen []Node, gaps []Gap, waiting []Question, now time.Time) Reconciliation {
 	r := Reconciliation{Asked: map[string]string{}}
-	behaviour, earlier := byTopic(ordered(seen)), byMemory(gaps)
+	behaviour, earlier, asks := byTopic(ordered(seen)), byMemory(gaps), asking(waiting)
 	for _, said := range ordered(declared) {
 		if !comparable(said, Declared) || !holds(said, now) {
 			continue
@@ -79,7 +88,7 @@ func Reconcile(set ReconcileConfig, declared, seen []Node, gaps []Gap, now time.
 		if a, ok := set.agreement(said, agreeing); ok && len(fresh) == 0 {
 			r.Agreed = append(r.Agreed, a)
 		}
-		r.ask(set, said, own, fresh, now)
+		r.ask(set, said, openOf(own), fresh, asks[nameOf(said)], now)
 	}
 	return r
 }
@@ -285,25 +294,71 @@ func occasionless(g Gap) []ID {
 	return g.Evidence
 }
 
-// ask notes new gaps, and makes the one question that they lead to.
-func (r *Reconciliation) ask(set ReconcileConfig, said Node, own, fresh []Gap, now time.Time) {
-	open := slices.DeleteFunc(slices.Concat(own, fresh), func(g Gap) bool { return g.Closed != "" })
-	question := ""
-	for _, g := range open {
-		question = cmp.Or(question, g.Question)
+// asking gives the question that waits about each memory, choices aside.
+func asking(waiting []Question) map[memoryName]*Question {
+	by := map[memoryName]*Question{}
+	for i, q := range waiting {
+		if q.Answered.IsZero() && !q.IsChoice() {
+			by[memoryName{q.Tenant, q.User, q.Memory}] = &waiting[i]
+		}
 	}
-	if question == "" && len(open) >= max(1, set.GapsToAsk) {
-		q := newQuestion(said, open, now)
+	return by
+}
+
+// openOf gives the gaps that are open, oldest first.
+func openOf(gaps []Gap) []Gap {
+	open := slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool { return g.Closed != "" })
+	slices.SortFunc(open, func(a, b Gap) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return open
+}
+
+// ask notes new gaps, and makes the one question that they lead to with the open ones.
+func (r *Reconciliation) ask(set ReconcileConfig, said Node, open, fresh []Gap, waits *Question, now time.Time) {
+	enough := max(1, set.GapsToAsk)
+	if since := gapsSince(open, waits); waits != nil && !waits.Asked.IsZero() && len(since)+len(fresh) >= enough {
+		r.Lapsed = append(r.Lapsed, waits.Unanswered(now))
+		r.close(open[:len(open)-len(since)])
+		waits, open = nil, since
+	}
+	if more := min(len(open)+len(fresh)-max(maxOpenGaps, enough), len(open)); more > 0 {
+		r.close(open[:more])
+		open = open[more:]
+	}
+	question := ""
+	if waits != nil {
+		question = waits.ID
+	} else if all := slices.Concat(open, fresh); len(all) >= enough {
+		q := newQuestion(said, all, now)
 		r.Questions = append(r.Questions, q)
 		question = q.ID
-		for _, g := range own {
-			if g.Closed == "" {
-				r.Asked[g.ID] = q.ID
-			}
+	}
+	for _, g := range open {
+		if question != "" && g.Question != question {
+			r.Asked[g.ID] = question
 		}
 	}
 	for _, g := range fresh {
 		g.Question = question
 		r.Gaps = append(r.Gaps, g)
+	}
+}
+
+// gapsSince gives those of some gaps, oldest first, that were noted after a question was
+// asked.
+func gapsSince(open []Gap, q *Question) []Gap {
+	if q == nil {
+		return nil
+	}
+	at := slices.IndexFunc(open, func(g Gap) bool { return g.At.After(q.Asked) })
+	if at < 0 {
+		return nil
+	}
+	return open[at:]
+}
+
+func (r *Reconciliation) close(gaps []Gap) {
+	for _, g := range gaps {
+		g.Closed = string(Unanswered)
+		r.Closed = append(r.Closed, g)
 	}
 }

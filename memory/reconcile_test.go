@@ -2,6 +2,7 @@ package memory
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,9 +31,9 @@ func minutes(low, high float64) Claim { return Between("opening.minutes", low, h
 func TestReconcileIsTheSameForTheSameValues(t *testing.T) {
 	said := []Node{told("m1", Preference, minutes(10, 10))}
 	seen := []Node{lived("h3", "s3", 1, minutes(3, 3)), lived("h1", "s1", 3, minutes(4, 4)), lived("h2", "s2", 2, minutes(5, 5))}
-	first := Reconcile(DefaultReconcile(), said, seen, nil, noon)
+	first := Reconcile(DefaultReconcile(), said, seen, nil, nil, noon)
 	seen[0], seen[2] = seen[2], seen[0]
-	if second := Reconcile(DefaultReconcile(), said, seen, nil, noon); !reflect.DeepEqual(first, second) {
+	if second := Reconcile(DefaultReconcile(), said, seen, nil, nil, noon); !reflect.DeepEqual(first, second) {
 		t.Errorf("another order gives\n%+v, not\n%+v", second, first)
 	}
 	if len(first.Gaps) != 3 || len(first.Questions) != 1 {
@@ -43,8 +44,8 @@ func TestReconcileIsTheSameForTheSameValues(t *testing.T) {
 			t.Errorf("gap %s names the question %q", g.ID, g.Question)
 		}
 	}
-	again := Reconcile(DefaultReconcile(), said, seen, first.Gaps, noon)
-	if len(again.Gaps)+len(again.Questions)+len(again.Agreed)+len(again.Asked) != 0 {
+	again := Reconcile(DefaultReconcile(), said, seen, first.Gaps, first.Questions, noon)
+	if len(again.Gaps)+len(again.Questions)+len(again.Agreed)+len(again.Asked)+len(again.Lapsed)+len(again.Closed) != 0 {
 		t.Errorf("a second run over the same behaviour gives %+v", again)
 	}
 }
@@ -54,7 +55,7 @@ func TestReconcileNeverChangesWords(t *testing.T) {
 	said := told("m1", Preference, minutes(10, 10))
 	before := said
 	claim := *said.Claim
-	r := Reconcile(DefaultReconcile(), []Node{said}, []Node{lived("h1", "s1", 1, minutes(10, 12))}, nil, noon)
+	r := Reconcile(DefaultReconcile(), []Node{said}, []Node{lived("h1", "s1", 1, minutes(10, 12))}, nil, nil, noon)
 	if len(r.Agreed) != 1 {
 		t.Fatalf("%d agreements", len(r.Agreed))
 	}
@@ -77,7 +78,7 @@ func TestQuestionsAreAskedOnceUntilAnswered(t *testing.T) {
 		h.Scene = "live"
 		seen = append(seen, h)
 	}
-	r := Reconcile(DefaultReconcile(), []Node{said}, seen, nil, noon)
+	r := Reconcile(DefaultReconcile(), []Node{said}, seen, nil, nil, noon)
 	at := Point{Tenant: "acme", User: "mia", Domain: "opening", Scene: "live"}
 	q, ok := NextQuestion(r.Questions, at, noon)
 	if !ok || q.Asked != noon {
@@ -116,7 +117,7 @@ func BenchmarkReconcile(b *testing.B) {
 		gaps = append(gaps, Gap{ID: strconv.Itoa(i), Tenant: "acme", User: "mia", Memory: ID("m" + strconv.Itoa(i)), Session: "s0"})
 	}
 	for b.Loop() {
-		Reconcile(DefaultReconcile(), said, seen, gaps, noon)
+		Reconcile(DefaultReconcile(), said, seen, gaps, nil, noon)
 	}
 }
 
@@ -124,12 +125,12 @@ func TestTenantsWithTheSameIDsAreApart(t *testing.T) {
 	mine, theirs := told("m1", Preference, minutes(10, 10)), told("m1", Preference, minutes(10, 10))
 	theirs.Tenant = "other"
 	seen := lived("h1", "s1", 1, minutes(4, 4))
-	r := Reconcile(DefaultReconcile(), []Node{mine, theirs}, []Node{seen}, nil, noon)
+	r := Reconcile(DefaultReconcile(), []Node{mine, theirs}, []Node{seen}, nil, nil, noon)
 	if len(r.Gaps) != 1 || r.Gaps[0].Tenant != "acme" {
 		t.Fatalf("the gaps are %+v", r.Gaps)
 	}
 	seen.Tenant = "other"
-	again := Reconcile(DefaultReconcile(), []Node{mine, theirs}, []Node{seen}, r.Gaps, noon)
+	again := Reconcile(DefaultReconcile(), []Node{mine, theirs}, []Node{seen}, r.Gaps, nil, noon)
 	if len(again.Gaps) != 1 || again.Gaps[0].Tenant != "other" || again.Gaps[0].ID == r.Gaps[0].ID {
 		t.Errorf("the gaps of another tenant are %+v", again.Gaps)
 	}
@@ -155,7 +156,7 @@ func TestEvidenceCountsInOneGapOnly(t *testing.T) {
 		{[]Node{habit("h2", 4, "e2", "e1")}, 0}, // the same events under another id
 		{[]Node{habit("h3", 3, "e2", "e3")}, 1}, // the window moved
 	} {
-		r := Reconcile(DefaultReconcile(), said, step.seen, gaps, noon)
+		r := Reconcile(DefaultReconcile(), said, step.seen, gaps, nil, noon)
 		if len(r.Gaps) != step.want {
 			t.Errorf("step %d: %d gaps, want %d", i, len(r.Gaps), step.want)
 		}
@@ -166,10 +167,10 @@ func TestEvidenceCountsInOneGapOnly(t *testing.T) {
 // Gaps that were there when fewer became enough make the question in the next run.
 func TestALowerThresholdAsksAboutOldGaps(t *testing.T) {
 	said := []Node{told("m1", Preference, minutes(10, 10))}
-	first := Reconcile(DefaultReconcile(), said, []Node{lived("h1", "s1", 2, minutes(4, 4)), lived("h2", "s2", 1, minutes(4, 4))}, nil, noon)
+	first := Reconcile(DefaultReconcile(), said, []Node{lived("h1", "s1", 2, minutes(4, 4)), lived("h2", "s2", 1, minutes(4, 4))}, nil, nil, noon)
 	set := DefaultReconcile()
 	set.GapsToAsk = 2
-	r := Reconcile(set, said, nil, first.Gaps, noon)
+	r := Reconcile(set, said, nil, first.Gaps, nil, noon)
 	if len(first.Questions) != 0 || len(r.Questions) != 1 || len(r.Asked) != 2 || r.Asked[first.Gaps[0].ID] != r.Questions[0].ID {
 		t.Errorf("first %+v, then %+v", first.Questions, r)
 	}
@@ -183,12 +184,12 @@ func TestGapsOfAQuestionThatIsGoneAskAgain(t *testing.T) {
 	for day, session := range []string{"s4", "s3", "s2", "s1"} {
 		seen = append(seen, lived(ID("h-"+session), session, day+1, minutes(4, 4)))
 	}
-	first := Reconcile(DefaultReconcile(), said, seen, nil, noon)
+	first := Reconcile(DefaultReconcile(), said, seen, nil, nil, noon)
 	left := first.Gaps[1:]
 	for i := range left {
 		left[i].Question = ""
 	}
-	r := Reconcile(DefaultReconcile(), said, nil, left, noon)
+	r := Reconcile(DefaultReconcile(), said, nil, left, nil, noon)
 	if len(r.Questions) != 1 || r.Questions[0].ID == first.Questions[0].ID || len(r.Asked) != len(left) {
 		t.Fatalf("first %+v, then %+v", first.Questions, r)
 	}
@@ -197,8 +198,88 @@ func TestGapsOfAQuestionThatIsGoneAskAgain(t *testing.T) {
 			t.Errorf("gap %s leads to %q", g.ID, r.Asked[g.ID])
 		}
 	}
-	if r = Reconcile(DefaultReconcile(), said, nil, left[1:], noon); len(r.Questions) != 0 {
+	if r = Reconcile(DefaultReconcile(), said, nil, left[1:], nil, noon); len(r.Questions) != 0 {
 		t.Errorf("two gaps ask %+v", r.Questions)
+	}
+}
+
+// A course is a memory whose user goes on to do otherwise, one live a day.
+type course struct {
+	said      Node
+	day       int
+	gaps      []Gap
+	questions []Question
+}
+
+// live is one more day, and what is made of it.
+func (c *course) live() Reconciliation {
+	c.day++
+	at := noon.Add(time.Duration(c.day) * day)
+	seen := lived(ID("h"+strconv.Itoa(c.day)), "s"+strconv.Itoa(c.day), -c.day, minutes(3, 3))
+	r := Reconcile(DefaultReconcile(), []Node{c.said}, []Node{seen}, c.gaps, c.questions, at)
+	for i, g := range c.gaps {
+		if question, ok := r.Asked[g.ID]; ok {
+			c.gaps[i].Question = question
+		}
+		for _, closed := range r.Closed {
+			if closed.ID == g.ID {
+				c.gaps[i] = closed
+			}
+		}
+	}
+	for _, q := range r.Lapsed {
+		c.questions[slices.IndexFunc(c.questions, func(old Question) bool { return old.ID == q.ID })] = q
+	}
+	c.gaps, c.questions = append(c.gaps, r.Gaps...), append(c.questions, r.Questions...)
+	return r
+}
+
+// A question that was asked once and not answered is not asked again. It stays open until
+// as many gaps follow as make one; then another takes its place, of those alone.
+func TestAQuestionThatNobodyAnsweredGivesWayToAnother(t *testing.T) {
+	c := &course{said: told("m1", Preference, minutes(10, 10))}
+	c.said.Domain = "opening"
+	at := Point{Tenant: "acme", User: "mia", Domain: "opening"}
+	var asked []int
+	for range 15 {
+		c.live()
+		if q, ok := NextQuestion(c.questions, at, noon.Add(time.Duration(c.day)*day+time.Hour)); ok {
+			c.questions[len(c.questions)-1] = q.AskedBy("s", 1, q.Asked)
+			asked = append(asked, c.day)
+		}
+		open := openOf(c.gaps)
+		waits := asking(c.questions)[nameOf(c.said)]
+		if c.day >= 3 && (waits == nil || len(open) != 3+c.day%3 || open[0].Question != waits.ID) {
+			t.Errorf("day %d: %d gaps are open, and there waits %+v", c.day, len(open), waits)
+		}
+	}
+	if want := []int{3, 6, 9, 12, 15}; !slices.Equal(asked, want) {
+		t.Errorf("the user was asked on the days %v, want %v", asked, want)
+	}
+	first, second := c.questions[0], c.questions[1]
+	if first.Answer != Unanswered || first.Answered.IsZero() || first.AnswerableBy("s", 2) || len(second.Gaps) != 3 || slices.Contains(second.Gaps, first.Gaps[0]) {
+		t.Errorf("the first is %+v, the second %+v", first, second)
+	}
+	if _, err := Resolve(DefaultReconcile(), first, c.said, c.gaps, Answer{Resolution: Kept, At: noon}); host.ProblemOf(err) == nil || !strings.Contains(host.ProblemOf(err).Message, "nobody had answered it") {
+		t.Errorf("answered late: %v", err)
+	}
+	if r, err := Resolve(DefaultReconcile(), c.questions[4], c.said, c.gaps, Answer{Resolution: Kept, At: noon}); err != nil || len(r.Gaps) != 3 {
+		t.Errorf("the last one closes %d gaps, %v", len(r.Gaps), err)
+	}
+}
+
+// While no decision comes at which to ask, gaps join the question; of very many the newest
+// stay open.
+func TestAQuestionThatIsNotAskedWaitsHoweverManyGapsJoinIt(t *testing.T) {
+	c := &course{said: told("m1", Preference, minutes(10, 10))}
+	for range maxOpenGaps + 10 {
+		if r := c.live(); len(r.Lapsed) != 0 {
+			t.Fatalf("day %d: it lapsed", c.day)
+		}
+	}
+	open := openOf(c.gaps)
+	if len(c.questions) != 1 || !c.questions[0].Answered.IsZero() || len(open) != maxOpenGaps || open[0].ID != c.gaps[10].ID || c.gaps[9].Closed != string(Unanswered) {
+		t.Errorf("%d questions, %d open gaps", len(c.questions), len(open))
 	}
 }
 

@@ -86,7 +86,7 @@ func (s *scene) reconcile(raw json.RawMessage) {
 	}
 	s.read(raw, &step)
 	before := texts(s.declared)
-	r := Reconcile(DefaultReconcile(), s.declared, s.seen, s.gaps, onDay(step.Day))
+	r := Reconcile(DefaultReconcile(), s.declared, s.seen, s.gaps, s.questions, onDay(step.Day))
 	agreed := map[ID]float64{}
 	for _, a := range r.Agreed {
 		agreed[a.Memory] = a.Trust
@@ -110,6 +110,16 @@ func (s *scene) reconcile(raw json.RawMessage) {
 	}
 	for i := range s.gaps {
 		s.gaps[i].Question = cmp.Or(s.gaps[i].Question, r.Asked[s.gaps[i].ID])
+	}
+	for _, closed := range r.Closed {
+		for i := range s.gaps {
+			if s.gaps[i].ID == closed.ID {
+				s.gaps[i] = closed
+			}
+		}
+	}
+	for _, q := range r.Lapsed {
+		s.keep(q)
 	}
 	s.gaps, s.questions = append(s.gaps, r.Gaps...), append(s.questions, r.Questions...)
 }

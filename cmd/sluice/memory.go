@@ -35,14 +35,15 @@ a gap, and the third gap one question. While a host serves, jobs look for habits
   sluice memory search "how long should the opening be" --user mia --why
   sluice memory why 0197… --user mia
   sluice memory gaps --user mia
+  sluice memory answer ask_3af7… keep --user mia
   sluice memory forget --entity 1001 --user mia`,
 	}
 	flags := c.PersistentFlags()
 	flags.StringVar((*string)(&m.owner.Tenant), "tenant", "local", "the tenant")
 	flags.StringVar((*string)(&m.owner.User), "user", "local", "the user")
 	flags.StringVar(&m.locale, "locale", "", "language of what is printed, such as en or zh-CN")
-	c.AddCommand(m.listCommand(), m.searchCommand(), m.whyCommand(), m.gapsCommand(), m.trustCommand(), m.actCommand(), m.attributeCommand(),
-		m.pinCommand(), m.falsifyCommand(), m.restoreCommand(), m.forgetCommand(), m.importCommand(), m.exportCommand(), m.rebuildCommand(), m.benchCommand(), m.judgeCommand())
+	c.AddCommand(m.listCommand(), m.searchCommand(), m.whyCommand(), m.gapsCommand(), m.answerCommand(), m.trustCommand(), m.actCommand(), m.attributeCommand(),
+		m.pinCommand(), m.falsifyCommand(), m.restoreCommand(), m.forgetCommand(), m.receiptsCommand(), m.importCommand(), m.exportCommand(), m.rebuildCommand(), m.benchCommand(), m.judgeCommand())
 	return c
 }
 

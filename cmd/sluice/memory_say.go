@@ -184,13 +184,15 @@ func (s speaker) gap(g memory.Gap) string {
 }
 
 func (s speaker) resolution(r memory.Resolution) string {
-	return s.word(string(r), map[string]string{string(memory.Updated): "已更新", string(memory.Kept): "保持不变", string(memory.Retired): "已取消",
+	return s.word(string(r), map[string]string{string(memory.Updated): "已更新", string(memory.Kept): "保持不变", string(memory.Retired): "已取消", string(memory.Unanswered): "无人答复",
 		string(memory.First): "以第一条为准", string(memory.Second): "以第二条为准", string(memory.Both): "两条都保留"})
 }
 
 // question tells how far a question is.
 func (s speaker) question(q memory.Question) string {
 	switch {
+	case q.Answer == memory.Unanswered:
+		return s.pick("closed %s: nobody answered it", "%s 已关闭：无人答复", when(q.Answered))
 	case !q.Answered.IsZero():
 		return s.pick("answered %s: %s", "%s 已答复：%s", when(q.Answered), s.resolution(q.Answer))
 	case !q.Asked.IsZero():

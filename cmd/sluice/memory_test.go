@@ -167,7 +167,7 @@ memory: [{seen: [{tool: shop.coupons.issue_coupon, topic: coupon, number: amount
 			t.Errorf("%s: %v", j.Name, err)
 		}
 	}
-	if want := []string{"memory.observe", "memory.tidy", "memory.purge", "memory.trim"}; !slices.Equal(names, want) {
+	if want := []string{"memory.observe", "memory.tidy", "memory.purge"}; !slices.Equal(names, want) {
 		t.Errorf("jobs %v, want %v", names, want)
 	}
 	if _, err := jobs.New(h.store, slog.New(slog.DiscardHandler), list...); err != nil {

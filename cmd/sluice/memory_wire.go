@@ -333,7 +333,6 @@ func (h *hall) memoryJobs(log *slog.Logger) []jobs.Job {
 			return err
 		}},
 		{Name: "memory.purge", Every: tidyEvery, Limit: jobs.MaxLimit, Do: h.purgeArchived},
-		{Name: "memory.trim", Every: tidyEvery, Do: func(ctx context.Context) error { return h.minding.Trim(ctx, keeper.OutboxAge) }},
 	}
 }
 

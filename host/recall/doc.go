@@ -38,7 +38,8 @@
 //     told again, and leaves the same.
 //  2. The end of a live keeps what each user did in it, over all its sessions, in the same
 //     way, and then has the tenant's log read for habits, in the background. Jobs do
-//     the latter, archive what is worth little, and remove what was replaced long ago.
+//     the latter, archive what is worth little, remove what was replaced long ago, and
+//     close questions that were asked long ago and not answered, with what led to them.
 //     What was done before a user had everything forgotten is not learnt again.
 //  3. A purge keeps nothing: it forgets what memory made of the session and of its
 //     calls, and takes the words out of its traces. It is over when that is done. An end

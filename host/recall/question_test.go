@@ -199,3 +199,30 @@ func TestTheQuestionStandsBeforeAllRemarks(t *testing.T) {
 		t.Errorf("%d lines: %q", len(lines), lines)
 	}
 }
+
+// A question that the model asked and the user passed over is not asked again; three lives
+// later another one is. One that nobody answers for half a year waits for nobody.
+func TestAQuestionThatWasPassedOverIsNotTheLast(t *testing.T) {
+	r := newRig(t, shop)
+	r.livesOtherwise()
+	var asked []string
+	for session := 10; session <= 20; session++ {
+		if id := r.askedFor(t, session, "开场怎么安排"); id != "" {
+			asked = append(asked, fmt.Sprint(session))
+		}
+		r.now = r.now.Add(24 * time.Hour)
+		r.does(session, "shop.open", `{"minutes":3}`, host.Done)
+		must(t, r.sessionEnded(t.Context(), host.SessionRef{Tenant: mia.Tenant, User: mia.User, Session: host.SessionID(fmt.Sprint("s", session))}))
+	}
+	if want := "10 13 16 19"; strings.Join(asked, " ") != want {
+		t.Errorf("asked in the sessions %v, want %s", asked, want)
+	}
+	for i, days := range []int{170, 20} {
+		r.now = r.now.AddDate(0, 0, days)
+		_, err := r.Tidy(t.Context())
+		must(t, err)
+		if waiting := must1(r.Keeper.Waiting(t.Context(), mia))(t); len(waiting) != 1-i {
+			t.Errorf("later by %d days %d wait", days, len(waiting))
+		}
+	}
+}

@@ -17,8 +17,17 @@ const keptTrajectories = 100
 // as long as an as-of question about a season's prices may want it.
 const replacedAge = 90 * 24 * time.Hour
 
+// A question that was asked that long ago and not answered waits for nobody: its user has
+// come and gone for half a year. What contradicted the user's words goes a year after it
+// was seen: a season comes back within that.
+const (
+	unansweredAge = 180 * 24 * time.Hour
+	gapAge        = 365 * 24 * time.Hour
+)
+
 // Tidy archives what is worth little, of every owner, and gives how many. It removes
-// facts and habits that others replaced long ago.
+// facts and habits that others replaced long ago, closes questions that nobody answered,
+// and removes old gaps that are closed.
 func (r *Recall) Tidy(ctx context.Context) (archived int, err error) {
 	if _, err := r.Keeper.PurgeSuperseded(ctx, replacedAge); err != nil {
 		return 0, err
@@ -41,6 +50,12 @@ func (r *Recall) Tidy(ctx context.Context) (archived int, err error) {
 func (r *Recall) tidy(ctx context.Context, o keeper.Owner) (archived int, err error) {
 	set, err := ForgetOf(ctx, r.Keeper, o, r.Forget, r.Settings(o.Tenant), r.Now().UTC())
 	if err != nil {
+		return 0, err
+	}
+	if _, err := r.Keeper.TidyQuestions(ctx, o, unansweredAge); err != nil {
+		return 0, err
+	}
+	if _, err := r.Keeper.TidyGaps(ctx, o, gapAge); err != nil {
 		return 0, err
 	}
 	faded, err := r.Keeper.Tidy(ctx, o, set, "")

@@ -1,7 +1,9 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -10,6 +12,7 @@ import (
 // Waiting gives the questions to an owner that are not answered, asked or not, by id.
 func (k *Keeper) Waiting(ctx context.Context, o Owner) ([]memory.Question, error) {
 	questions, err := documents[memory.Question](ctx, k.db.Reads, openOfOwner, append(ownerArgs(o), maxGaps)...)
+	slices.SortFunc(questions, func(a, b memory.Question) int { return cmp.Compare(a.ID, b.ID) })
 	return questions, fail("keeper.Waiting", err)
 }
 

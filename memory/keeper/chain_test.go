@@ -88,6 +88,7 @@ func TestLookingUpReadsNotAllOfAUser(t *testing.T) {
 		idsAbout:       {"shop", "ann", "x", "active", 2, "x", 1},
 		idsOfKind:      {"shop", "ann", "fact", "active", 2, "x", 1},
 		idsOfLayer:     {"shop", "ann", "active", 2, "x", 1},
+		sourceOf:       {"shop", "ann", "x", "y"},
 
 		removeLink:            {"shop", "ann", "x", roleNext, "y"},
 		linkedTo + list:       append([]any{"shop", "ann", roleNext}, args...),

@@ -222,7 +222,6 @@ func TestChangesOfWhatIsNotThereOrTooMuchAreRefused(t *testing.T) {
 	_, err := k.Archive(t.Context(), ann, make([]memory.ID, MaxChange+1), "")
 	wantCode(t, err, abi.BadValue)
 	wantCode(t, k.Falsify(t.Context(), ann, id, strings.Repeat("x", host.MaxIDBytes+1)), abi.BadValue)
-	wantCode(t, k.Adopt(t.Context(), ann, make([]memory.ID, MaxChange+1)), abi.BadValue)
 	_, err = k.Supersede(t.Context(), ann, id, memory.Node{})
 	wantCode(t, err, abi.BadValue)
 	_, err = k.Supersede(t.Context(), ann, id, said("y"))

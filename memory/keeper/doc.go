@@ -12,7 +12,7 @@
 //
 //  1. Remember looks, under the lock that all changes take, for a memory that says
 //     the same of the same, until the same time (same.go). That one is verified, once
-//     for each source; else a new one is written, with where it comes from, and a line
+//     for each source (source.go); else a new one is written, with where it comes from, and a line
 //     of the outbox. A fact or a habit that Renew keeps takes the place of the one before
 //     (renew.go). What a user declares, Declare settles with what they declared of the same
 //     matter: it wins, loses, or both stand and a question is kept which of them counts
@@ -55,6 +55,19 @@
 //
 // A document is no part of an export: its memories are, and become those of the document
 // when it is learned from its source again.
+//
+// # Life of a question
+//
+//  1. Reconcile compares what a user declared with what they do. A contradiction is a gap,
+//     one of a session or a live. The third that is open makes a question; more join it.
+//  2. It is asked once (Asked). It waits for an answer then, of the user's next words or of
+//     whoever tells it later (Answer), and closes with its gaps.
+//  3. Where none comes, and three gaps more were found, it is closed as unanswered, with the
+//     gaps before those; these make the next one. So the user is asked again only after
+//     as many new reasons.
+//  4. TidyQuestions closes one that was asked long ago, so that its memory may fade.
+//     TidyGaps removes gaps that were closed long ago, but those whose behaviour still
+//     counts: by them it is known that it was counted.
 //
 // # Life of a line of the outbox
 //

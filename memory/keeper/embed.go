@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 )
 
@@ -216,16 +217,21 @@ func (k *Keeper) wantings(ctx context.Context) (all []wanting, err error) {
 		return err
 	})
 	for i, w := range all {
-		if err != nil {
-			return nil, err
-		}
-		var words, indexWords []byte
-		_, err = row(ctx, k.db.Reads, textOf, memoryArgs(w.owner, w.id), &words, &indexWords)
-		if all[i].text = string(indexWords); len(indexWords) == 0 {
-			all[i].text = string(words)
+		if err == nil {
+			all[i].text, err = textFor(ctx, k.db.Reads, w.key)
 		}
 	}
 	return all, err
+}
+
+// textFor gives the text of which a memory gets its vector; "" where it is gone.
+func textFor(ctx context.Context, on host.Statements, of key) (string, error) {
+	var words, indexWords []byte
+	_, err := row(ctx, on, textOf, memoryArgs(of.owner, of.id), &words, &indexWords)
+	if len(indexWords) == 0 {
+		indexWords = words
+	}
+	return string(indexWords), err
 }
 
 func (k *Keeper) embedFailed(ctx context.Context, all []wanting, cause error) error {
@@ -244,31 +250,36 @@ func (k *Keeper) embedFailed(ctx context.Context, all []wanting, cause error) er
 }
 
 // keepVectors keeps vectors, and tells the followers. A memory that was forgotten
-// meanwhile gets none. One of which the model makes nothing gets an empty vector, which
-// no index has: it is done.
+// meanwhile gets none, and one that lost words then, since those were forgotten, stays
+// listed: its vector would tell of them. One of which the model makes nothing gets an
+// empty vector, which no index has: it is done.
 func (k *Keeper) keepVectors(ctx context.Context, all []wanting, vectors [][]float32) error {
 	return k.change(ctx, func(ctx context.Context, t *tx) error {
 		for i, w := range all {
-			args := memoryArgs(w.owner, w.id)
-			n, err := exec(ctx, t.on, embedded, args...)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				continue
-			}
-			if _, err := exec(ctx, t.on, removeVector, args...); err != nil {
-				return err
-			}
-			if _, err := exec(ctx, t.on, makeVector, append(args, k.embedder.Name(), bytesOf(vectors[i]))...); err != nil {
-				return err
-			}
-			if err := t.touched(ctx, w.owner, w.id); err != nil {
+			if err := t.keepVector(ctx, w, k.embedder.Name(), vectors[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+func (t *tx) keepVector(ctx context.Context, w wanting, model string, vector []float32) error {
+	text, err := textFor(ctx, t.on, w.key)
+	if err != nil || text != w.text {
+		return err
+	}
+	args := memoryArgs(w.owner, w.id)
+	if n, err := exec(ctx, t.on, embedded, args...); err != nil || n == 0 {
+		return err
+	}
+	if _, err := exec(ctx, t.on, removeVector, args...); err != nil {
+		return err
+	}
+	if _, err := exec(ctx, t.on, makeVector, append(args, model, bytesOf(vector))...); err != nil {
+		return err
+	}
+	return t.touched(ctx, w.owner, w.id)
 }
 
 const (

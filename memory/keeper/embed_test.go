@@ -174,3 +174,46 @@ func TestATextThatMeansNothingKeepsNoOtherFromItsVector(t *testing.T) {
 		}
 	})
 }
+
+// A rewordedEmbedder plays a model that takes a while, in which words are forgotten.
+type rewordedEmbedder struct {
+	fakeEmbedder
+	during func(texts []string)
+}
+
+func (e *rewordedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.during(texts)
+	return e.fakeEmbedder.Embed(ctx, texts)
+}
+
+// What the vector of forgotten words is like is kept no more than the words.
+func TestAMemoryThatLosesWordsWhileTheyAreEmbeddedGetsNoVectorOfThem(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		n := said("plain words")
+		n.IndexText = "secret!! plain words" // of another length, by which the vectors differ
+		var k *Keeper
+		forgotten := false
+		e := &rewordedEmbedder{during: func(texts []string) {
+			if forgotten || !strings.Contains(texts[0], "secret") {
+				return
+			}
+			forgotten = true
+			all, err := k.List(t.Context(), ann, Page{})
+			if err == nil {
+				err = k.change(t.Context(), func(ctx context.Context, t *tx) error { return t.clearPrefaces(ctx, ann, []memory.ID{all[0].ID}) })
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}}
+		k = r.open(func(c *Config) { c.Embedder, c.Unjudged = e, true })
+		id := k.testOnlyRemember(t, ann, n)[0]
+		must(t, k.SyncVectors(t.Context(), nil))
+		var raw []byte
+		_, err := row(t.Context(), k.db.Reads, "SELECT vector FROM memory_vector"+ofMemory, memoryArgs(ann, id), &raw)
+		must(t, err)
+		if v := vectorFrom(raw); !forgotten || len(v) != 4 || v[len(n.Text)%4] != 1 {
+			t.Errorf("forgotten %v; the vector is %v", forgotten, v)
+		}
+	})
+}

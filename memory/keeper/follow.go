@@ -358,11 +358,10 @@ const (
 // trimStep bounds the lines that one transaction removes.
 const trimStep = 1000
 
-// Trim removes lines of the outbox that are older than that. A keeper that had not
+// trim removes lines of the outbox that are older than that. A keeper that had not
 // seen them fills its index anew. It is done by every keeper from time to time, for
 // OutboxAge.
-func (k *Keeper) Trim(ctx context.Context, olderThan time.Duration) error {
-	const op = "keeper.Trim"
+func (k *Keeper) trim(ctx context.Context, olderThan time.Duration) error {
 	for {
 		more := false
 		err := k.change(ctx, func(ctx context.Context, t *tx) (err error) {
@@ -370,7 +369,7 @@ func (k *Keeper) Trim(ctx context.Context, olderThan time.Duration) error {
 			return err
 		})
 		if err != nil || !more {
-			return fail(op, err)
+			return err
 		}
 	}
 }

@@ -229,7 +229,7 @@ func TestLinesThatAreTrimmedWhileTheyAreReadAreNotPassedOver(t *testing.T) {
 	id := writer.testOnlyRemember(t, ann, said("prefers jasmine tea"))[0]
 	h, err := readHead(t.Context(), k.db.Reads, "")
 	must(t, err)
-	must(t, writer.Trim(t.Context(), 0)) // after the follower looked at the head
+	must(t, writer.trim(t.Context(), 0)) // after the follower looked at the head
 	err = k.applyLines(t.Context(), k.store, 0, h, func(int64) error { return errors.New("it passed them over") })
 	if !errors.Is(err, errTrimmed) {
 		t.Errorf("it says %v", err)
@@ -251,7 +251,7 @@ func TestAKeeperThatIsBehindTheTrimFillsItsIndexAnew(t *testing.T) {
 		}
 		now.move(2 * time.Hour)
 		ids = append(ids, writer.testOnlyRemember(t, ann, said("common last"))...)
-		must(t, writer.Trim(t.Context(), time.Hour))
+		must(t, writer.trim(t.Context(), time.Hour))
 		lines, err := texts[string](t.Context(), r.db.Reads, "SELECT line_no FROM memory_outbox")
 		must(t, err)
 		if len(lines) != 1 {

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -13,19 +14,24 @@ import (
 )
 
 // Bounds of one reconciliation: what a user of years has, and what one transaction
-// can read. Of more claims the newest count.
+// can read. Of more claims the newest count, and of more open gaps those of the newest
+// memories, each with all of them. Of closed ones, which only tell what evidence has
+// counted, the newest are looked at.
 const (
 	maxClaims = 4096 // of each layer
-	maxGaps   = 4096
+	maxGaps   = 4096 // of the open ones, and of the closed ones
 
 	reconcileTries = 5 // while others change what is compared
 )
 
 const (
 	withClaims   = "SELECT memory_id FROM memory_claim" + ofOwner + " AND layer = ? AND is_active = 1 ORDER BY memory_id DESC LIMIT ?"
-	gapsStand    = "SELECT gap_id, question_id, closed FROM memory_gap" + ofOwner + " ORDER BY gap_id LIMIT ?"
-	gapsOfOwner  = "SELECT detail FROM memory_gap" + ofOwner + " ORDER BY gap_id LIMIT ?"
-	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at, gap_id LIMIT ?"
+	openFirst    = " FROM memory_gap" + ofOwner + " AND closed = '' ORDER BY memory_id DESC, seen_at DESC, gap_id DESC LIMIT ?"
+	gapsStand    = "SELECT gap_id, question_id" + openFirst
+	openGaps     = "SELECT detail" + openFirst
+	closedGaps   = "SELECT detail FROM memory_gap" + ofOwner + " AND closed <> '' ORDER BY seen_at DESC, gap_id DESC LIMIT ?"
+	gapsOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " ORDER BY seen_at DESC, gap_id DESC LIMIT ?"
+	openOfOne    = "SELECT detail FROM memory_gap" + ofMemory + " AND closed = '' ORDER BY seen_at, gap_id LIMIT ?"
 	gapThere     = "SELECT gap_id FROM memory_gap" + ofMemory + " AND occasion = ?"
 	gapNamed     = "SELECT gap_id FROM memory_gap" + ofOwner + " AND gap_id = ?"
 	makeGap      = "INSERT INTO memory_gap (tenant_id, user_id, memory_id, gap_id, occasion, seen_at, question_id, closed, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -33,7 +39,7 @@ const (
 	ofQuestion   = ofOwner + " AND question_id = ?"
 	questionOf   = "SELECT detail FROM memory_question" + ofQuestion
 	questionsOf  = "SELECT detail FROM memory_question" + ofOwner + " ORDER BY question_id LIMIT ?"
-	openOfOwner  = "SELECT detail FROM memory_question" + ofOwner + " AND answer = '' ORDER BY question_id LIMIT ?"
+	openOfOwner  = "SELECT detail FROM memory_question" + ofOwner + " AND answer = '' ORDER BY memory_id, question_id LIMIT ?" // as the index has them: SQLite takes the primary key for any other order
 	makeQuestion = "INSERT INTO memory_question (tenant_id, user_id, memory_id, question_id, answer, detail) VALUES (?, ?, ?, ?, ?, ?)"
 	setQuestion  = "UPDATE memory_question SET answer = ?, detail = ?" + ofQuestion
 )
@@ -53,7 +59,7 @@ func (k *Keeper) Reconcile(ctx context.Context, o Owner, set memory.ReconcileCon
 		if err != nil {
 			return memory.Reconciliation{}, fail(op, err)
 		}
-		r := memory.Reconcile(set, before.declared, before.seen, before.gaps, k.now().UTC().Truncate(time.Microsecond))
+		r := memory.Reconcile(set, before.declared, before.seen, before.gaps, before.waiting, k.now().UTC().Truncate(time.Microsecond))
 		kept, done, err := k.keepReconciled(ctx, o, before, r)
 		if err != nil || done {
 			return kept, fail(op, err)
@@ -66,8 +72,9 @@ func (k *Keeper) Reconcile(ctx context.Context, o Owner, set memory.ReconcileCon
 // since that takes a while and all others would wait for it.
 type claims struct {
 	declared, seen []memory.Node
-	gaps           []memory.Gap
-	marks          []string // tell whether anything of it has changed
+	gaps           []memory.Gap      // those that are open first
+	waiting        []memory.Question // choices among them
+	marks          []string          // tell whether anything of it has changed
 }
 
 func readClaims(ctx context.Context, on host.Statements, o Owner) (c claims, err error) {
@@ -91,8 +98,21 @@ func readClaims(ctx context.Context, on host.Statements, o Owner) (c claims, err
 			}
 		}
 	}
-	c.gaps, err = documents[memory.Gap](ctx, on, gapsOfOwner, append(ownerArgs(o), maxGaps)...)
+	if c.waiting, err = documents[memory.Question](ctx, on, openOfOwner, append(ownerArgs(o), maxGaps)...); err != nil {
+		return c, err
+	}
+	c.gaps, err = readGaps(ctx, on, o)
 	return c, err
+}
+
+// readGaps gives the gaps of an owner, those that are open first.
+func readGaps(ctx context.Context, on host.Statements, o Owner) ([]memory.Gap, error) {
+	open, err := documents[memory.Gap](ctx, on, openGaps, append(ownerArgs(o), maxGaps)...)
+	if err != nil {
+		return nil, err
+	}
+	closed, err := documents[memory.Gap](ctx, on, closedGaps, append(ownerArgs(o), maxGaps)...)
+	return append(open, closed...), err
 }
 
 // claimsOf gives the newest active memories of a layer that have a claim.
@@ -101,7 +121,8 @@ func claimsOf(ctx context.Context, on host.Statements, o Owner, layer memory.Lay
 }
 
 // claimMarks gives what changes with anything that a reconciliation compares: which
-// memories there are, whose text and claim never change, and how the gaps stand.
+// memories there are, whose text and claim never change, and which gaps are open. Whatever
+// answers or removes a question closes or changes those that name it.
 func claimMarks(ctx context.Context, on host.Statements, o Owner) (marks []string, err error) {
 	for _, layer := range []memory.Layer{memory.Declared, memory.Behaviour} {
 		ids, err := claimsOf(ctx, on, o, layer)
@@ -113,9 +134,9 @@ func claimMarks(ctx context.Context, on host.Statements, o Owner) (marks []strin
 		}
 	}
 	err = each(ctx, on, gapsStand, append(ownerArgs(o), maxGaps), func(rows *sql.Rows) error {
-		var gap, question, closed string
-		err := rows.Scan(&gap, &question, &closed)
-		marks = append(marks, gap, question, closed)
+		var gap, question string
+		err := rows.Scan(&gap, &question)
+		marks = append(marks, gap, question)
 		return err
 	})
 	return marks, err
@@ -123,7 +144,7 @@ func claimMarks(ctx context.Context, on host.Statements, o Owner) (marks []strin
 
 // keepReconciled keeps what follows, unless what was compared has changed.
 func (k *Keeper) keepReconciled(ctx context.Context, o Owner, before claims, r memory.Reconciliation) (kept memory.Reconciliation, done bool, err error) {
-	if len(r.Agreed)+len(r.Gaps)+len(r.Questions)+len(r.Asked) == 0 {
+	if len(r.Agreed)+len(r.Gaps)+len(r.Questions)+len(r.Asked)+len(r.Lapsed)+len(r.Closed) == 0 {
 		return memory.Reconciliation{Asked: r.Asked}, true, nil
 	}
 	err = k.change(ctx, func(ctx context.Context, t *tx) error {
@@ -141,6 +162,10 @@ func (k *Keeper) keepReconciled(ctx context.Context, o Owner, before claims, r m
 }
 
 func (t *tx) keepReconciled(ctx context.Context, o Owner, before claims, r memory.Reconciliation) (kept memory.Reconciliation, err error) {
+	if err := t.lapse(ctx, r.Lapsed, r.Closed); err != nil { // first: of a memory one question waits
+		return kept, err
+	}
+	kept.Lapsed, kept.Closed = r.Lapsed, r.Closed
 	for _, a := range r.Agreed {
 		added, err := t.agree(ctx, o, before, a)
 		if err != nil {
@@ -195,7 +220,7 @@ func (t *tx) agree(ctx context.Context, o Owner, before claims, a memory.Agreeme
 	if err := t.lived(ctx, o, s.ID, Verified, "behaviour"); err != nil {
 		return false, err
 	}
-	return true, t.save(ctx, s)
+	return true, t.note(ctx, s)
 }
 
 // addGap keeps a gap, unless its memory has one of its live, by which its id is made, or
@@ -263,9 +288,11 @@ func (t *tx) saveQuestion(ctx context.Context, q memory.Question) error {
 	return err
 }
 
-// Gaps gives the gaps of an owner, open and closed, by id.
+// Gaps gives the gaps of an owner, oldest first: those that are open, and the newest of
+// those that are closed.
 func (k *Keeper) Gaps(ctx context.Context, o Owner) ([]memory.Gap, error) {
-	gaps, err := documents[memory.Gap](ctx, k.db.Reads, gapsOfOwner, append(ownerArgs(o), maxGaps)...)
+	gaps, err := readGaps(ctx, k.db.Reads, o)
+	slices.SortFunc(gaps, func(a, b memory.Gap) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return gaps, fail("keeper.Gaps", err)
 }
 
@@ -273,6 +300,23 @@ func (k *Keeper) Gaps(ctx context.Context, o Owner) ([]memory.Gap, error) {
 func (k *Keeper) Questions(ctx context.Context, o Owner) ([]memory.Question, error) {
 	questions, err := documents[memory.Question](ctx, k.db.Reads, questionsOf, append(ownerArgs(o), maxGaps)...)
 	return questions, fail("keeper.Questions", err)
+}
+
+// Question gives one question to an owner, answered or not. It fails with NotFound.
+func (k *Keeper) Question(ctx context.Context, o Owner, id string) (memory.Question, error) {
+	q, err := readQuestion(ctx, k.db.Reads, o, id)
+	return q, fail("keeper.Question", err)
+}
+
+func readQuestion(ctx context.Context, on host.Statements, o Owner, id string) (memory.Question, error) {
+	found, err := documents[memory.Question](ctx, on, questionOf, append(ownerArgs(o), id)...)
+	if err != nil {
+		return memory.Question{}, err
+	}
+	if len(found) == 0 {
+		return memory.Question{}, abi.NewProblem(abi.NotFound, "there is no question %.80q to this user", id).WithHint("list the user's gaps to see the questions")
+	}
+	return found[0], nil
 }
 
 // Answer keeps a user's answer to a question, and what it does to the memory and its
@@ -295,26 +339,23 @@ func (k *Keeper) Answer(ctx context.Context, o Owner, question string, set memor
 }
 
 func (t *tx) answer(ctx context.Context, o Owner, question string, set memory.ReconcileConfig, a memory.Answer) (r memory.Resolved, err error) {
-	found, err := documents[memory.Question](ctx, t.on, questionOf, append(ownerArgs(o), question)...)
+	q, err := readQuestion(ctx, t.on, o, question)
 	if err != nil {
 		return r, err
-	}
-	if len(found) == 0 {
-		return r, abi.NewProblem(abi.NotFound, "there is no question %.80q to this user", question)
 	}
 	a.At = orTime(a.At, t.at)
-	if found[0].IsChoice() {
-		return t.choose(ctx, o, found[0], set, a)
+	if q.IsChoice() {
+		return t.choose(ctx, o, q, set, a)
 	}
-	s, err := find(ctx, t.on, t.lock, o, found[0].Memory)
+	s, err := find(ctx, t.on, t.lock, o, q.Memory)
 	if err != nil {
 		return r, err
 	}
-	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOne, append(memoryArgs(o, s.ID), maxGaps)...)
+	gaps, err := documents[memory.Gap](ctx, t.on, openOfOne, append(memoryArgs(o, s.ID), maxGaps)...)
 	if err != nil {
 		return r, err
 	}
-	if r, err = memory.Resolve(set, found[0], s.Node, gaps, a); err != nil {
+	if r, err = memory.Resolve(set, q, s.Node, gaps, a); err != nil {
 		return r, err
 	}
 	return r, t.keepAnswer(ctx, s, &r, question)
@@ -370,7 +411,7 @@ const waiting = "SELECT detail FROM memory_question" + ofMemory + " AND answer =
 // there is nothing left to ask.
 func (t *tx) closeGaps(ctx context.Context, said memory.Node, by memory.Resolution) error {
 	args := append(memoryArgs(Owner{said.Tenant, said.User}, said.ID), maxGaps)
-	gaps, err := documents[memory.Gap](ctx, t.on, gapsOfOne, args...)
+	gaps, err := documents[memory.Gap](ctx, t.on, openOfOne, args...)
 	if err != nil {
 		return err
 	}

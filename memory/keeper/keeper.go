@@ -214,7 +214,7 @@ func (k *Keeper) tend(ctx context.Context) {
 		case <-counting.C:
 			err = k.keepCounts(ctx)
 		case <-tending.C:
-			err = errors.Join(k.Trim(ctx, OutboxAge), k.scrubLeft(ctx))
+			err = errors.Join(k.trim(ctx, OutboxAge), k.scrubLeft(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			k.log.Warn("memories: work in the background failed; it goes on", "error", err)

@@ -147,12 +147,8 @@ func (t *tx) add(ctx context.Context, s stored) error {
 // save writes what changed of a memory, except its text and its counts, and tells
 // the followers.
 func (t *tx) save(ctx context.Context, s stored) error {
-	detail, err := s.detail()
-	if err != nil {
-		return err
-	}
 	o := Owner{s.Tenant, s.User}
-	if _, err := exec(ctx, t.on, changeNode, append([]any{string(s.Status), micros(s.At), s.replaced(t.at), detail}, memoryArgs(o, s.ID)...)...); err != nil {
+	if err := t.note(ctx, s); err != nil {
 		return err
 	}
 	if s.Claim != nil {
@@ -161,6 +157,16 @@ func (t *tx) save(ctx context.Context, s stored) error {
 		}
 	}
 	return t.touched(ctx, o, s.ID)
+}
+
+// note writes what changed of a memory where no index has any of it, such as how far it
+// is believed; see save.
+func (t *tx) note(ctx context.Context, s stored) error {
+	detail, err := s.detail()
+	if err == nil {
+		_, err = exec(ctx, t.on, changeNode, append([]any{string(s.Status), micros(s.At), s.replaced(t.at), detail}, memoryArgs(Owner{s.Tenant, s.User}, s.ID)...)...)
+	}
+	return err
 }
 
 func isActive(n memory.Node) int {

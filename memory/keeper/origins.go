@@ -42,19 +42,26 @@ func (k *Keeper) Origins(ctx context.Context, o Owner, ids []memory.ID) (Origins
 	return from, fail(op, addKeys(ctx, k.db.Reads, o, all, from.Keys))
 }
 
-const sourcesOf = "SELECT DISTINCT cause FROM memory_life" + ofOwner + " AND event IN ('" + Remembered + "', '" + Verified + "') AND memory_id IN "
+// Sources of a list of memories. Another replica may be of an older release, which keeps
+// them in the life alone.
+const (
+	sourcesOf = "SELECT DISTINCT source FROM memory_source" + ofOwner + " AND memory_id IN "
+	causesOf  = "SELECT DISTINCT cause FROM memory_life" + ofOwner + " AND event IN ('" + Remembered + "', '" + Verified + "') AND memory_id IN "
+)
 
 // addKeys adds the keys of the sources that said memories or bore them out.
 func addKeys(ctx context.Context, on host.Statements, o Owner, ids []memory.ID, keys map[string]bool) error {
 	for some := range slices.Chunk(ids, longList) {
 		list, args := inList(some)
-		causes, err := texts[string](ctx, on, sourcesOf+list, append(ownerArgs(o), args...)...)
-		if err != nil {
-			return err
-		}
-		for _, cause := range causes {
-			if cause != "" { // of a source that names nothing
-				keys[cause] = true
+		for _, query := range []string{sourcesOf, causesOf} {
+			sources, err := texts[string](ctx, on, query+list, append(ownerArgs(o), args...)...)
+			if err != nil {
+				return err
+			}
+			for _, source := range sources {
+				if source != "" { // of one that names nothing
+					keys[source] = true
+				}
 			}
 		}
 	}

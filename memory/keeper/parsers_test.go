@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pingcap/tidb/pkg/parser"
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver"
@@ -61,13 +62,16 @@ func migrated(t *testing.T, by *recorder) {
 func exercise(t *testing.T, r rig) {
 	t.Helper()
 	k := r.open(func(c *Config) { c.Embedder, c.Unjudged, c.Shared = &fakeEmbedder{}, true, true })
+	eve := Owner{"shop", "eve"}
+	contradict(t, k, eve)
+	k.testOnlyAsk(t, eve)
 	id := contradict(t, k, ann)
 	derived := memory.Node{Text: "made of it", Layer: memory.Behaviour, Kind: memory.Habit, Entity: "e", Source: memory.Source{Session: "s", Input: "i", Derived: []memory.ID{id}}}
 	k.testOnlyRemember(t, ann, derived, derived)
 	waitForVectors(t, k, 5)
 	recall(t, k, Query{Filter: of(ann), Text: "minutes"})
 	must(t, k.keepCounts(t.Context()))
-	must(t, k.Adopt(t.Context(), ann, []memory.ID{id}))
+	k.testOnlyAdopt(t, ann, id)
 	must(t, k.Pin(t.Context(), ann, id, true))
 	decide(t, k, ann, "words", []memory.ID{id})
 	_, err := k.ReplayTrust(t.Context(), ann)
@@ -79,6 +83,16 @@ func exercise(t *testing.T, r rig) {
 	first, err := k.Asked(t.Context(), ann, waiting[0].ID, "s9", 1)
 	if err != nil || !first {
 		t.Fatal(first, err)
+	}
+	for _, old := range []time.Duration{time.Hour, 0} {
+		_, err = k.TidyQuestions(t.Context(), eve, old)
+		must(t, err)
+		_, err = k.TidyGaps(t.Context(), eve, old)
+		must(t, err)
+	}
+	for i := range 3 {
+		_, err = k.Renew(t.Context(), ann, []memory.Node{priced("1001", 59, newClock().move(time.Duration(i)*time.Hour))})
+		must(t, err)
 	}
 	_, err = k.Answer(t.Context(), ann, waiting[0].ID, memory.DefaultReconcile(), memory.Answer{Resolution: memory.Updated, Text: "open with 30 minutes"})
 	must(t, err)
@@ -115,7 +129,7 @@ func exercise(t *testing.T, r rig) {
 	must(t, err)
 	_, err = k.State(t.Context())
 	must(t, err)
-	must(t, k.Trim(t.Context(), 0))
+	must(t, k.trim(t.Context(), 0))
 	_, err = k.Forget(t.Context(), ann, Wish{Entity: "e"})
 	must(t, err)
 	_, err = k.Forget(t.Context(), ann, Wish{IDs: []memory.ID{id}})

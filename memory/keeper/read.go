@@ -268,8 +268,8 @@ func (k *Keeper) Owners(ctx context.Context, after Owner) ([]Owner, error) {
 // forgotten since.
 type Life struct {
 	Node      memory.Node       `json:"memory"`
-	Events    []Event           `json:"events"` // oldest first, the last maxEvents
-	Gaps      []memory.Gap      `json:"gaps,omitempty"`
+	Events    []Event           `json:"events"`                // oldest first, the last maxEvents
+	Gaps      []memory.Gap      `json:"gaps,omitempty"`        // oldest first, the last maxEvents
 	Evidence  []string          `json:"evidence_of,omitempty"` // gaps of other memories that it is evidence of
 	Questions []memory.Question `json:"questions,omitempty"`
 	Traces    []memory.Trace    `json:"traces,omitempty"`  // whose output points to it
@@ -329,6 +329,7 @@ func (k *Keeper) life(ctx context.Context, o Owner, id memory.ID) (life Life, er
 	if life.Gaps, err = documents[memory.Gap](ctx, on, gapsOfOne, append(args, maxEvents)...); err != nil {
 		return life, err
 	}
+	slices.Reverse(life.Gaps)
 	if life.Questions, err = documents[memory.Question](ctx, on, questionsAbout, append(args, maxEvents)...); err != nil {
 		return life, err
 	}

@@ -86,7 +86,7 @@ func TestTenantsAndUsersDoNotSeeEachOther(t *testing.T) {
 				wantCode(t, k.Pin(t.Context(), o, ids[other], true), abi.NotFound)
 				_, err = k.Supersede(t.Context(), o, ids[other], said("x"))
 				wantCode(t, err, abi.NotFound)
-				must(t, k.Adopt(t.Context(), o, []memory.ID{ids[other]}))
+				k.testOnlyAdopt(t, o, ids[other])
 				changed, err := k.Archive(t.Context(), o, []memory.ID{ids[other]}, "")
 				if err != nil || len(changed) != 0 {
 					t.Errorf("%v archived a memory of %v, %v", o, other, err)
@@ -281,7 +281,7 @@ func TestRecallsAreCountedLateAndAdoptsAtOnce(t *testing.T) {
 		}
 		recall(t, k, Query{Filter: of(ann), Text: "tea", Quiet: true})
 		must(t, k.keepCounts(t.Context()))
-		must(t, k.Adopt(t.Context(), ann, []memory.ID{id, "unknown"}))
+		k.testOnlyAdopt(t, ann, id, "unknown")
 		if n := k.testOnlyGet(t, ann, id); n.Recalls != 3 || n.Adopts != 1 || !n.LastUsed.Equal(now.now()) {
 			t.Errorf("recalls %d, adopts %d, last used %v", n.Recalls, n.Adopts, n.LastUsed)
 		}

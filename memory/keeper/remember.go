@@ -117,6 +117,9 @@ func (t *tx) addNew(ctx context.Context, s stored, marks [bands]int64) error {
 	if err := t.addBands(ctx, o, s.ID, marks); err != nil {
 		return err
 	}
+	if err := t.addSource(ctx, o, s.ID, SourceKey(s.Source)); err != nil {
+		return err
+	}
 	return t.lived(ctx, o, s.ID, Remembered, SourceKey(s.Source))
 }
 
@@ -165,45 +168,6 @@ func (t *tx) findSame(ctx context.Context, n memory.Node, marks [bands]int64) (s
 func counts(status memory.Status) bool { return status == memory.Active || status == memory.Archived }
 
 func (s stored) counts() bool { return counts(s.Status) }
-
-const verifiedBy = "SELECT event FROM memory_life" + ofMemory + " AND cause = ? AND event IN ('" + Remembered + "', '" + Verified + "')"
-
-// knows tells whether a source has counted for a memory already.
-func (t *tx) knows(ctx context.Context, s stored, cause string) (bool, error) {
-	if cause == "" { // no event of a source has an empty cause
-		return false, nil
-	}
-	var event string
-	return row(ctx, t.on, verifiedBy, append(memoryArgs(Owner{s.Tenant, s.User}, s.ID), cause), &event)
-}
-
-// verify counts once that a source says what a memory says. A source that has no name
-// counts never: it may be the same one again, and would bear itself out.
-func (t *tx) verify(ctx context.Context, old stored, n memory.Node) error {
-	o, cause := Owner{old.Tenant, old.User}, SourceKey(n.Source)
-	if known, err := t.knows(ctx, old, cause); err != nil || known {
-		return err
-	}
-	if cause != "" {
-		old.Verified++
-		old.Trust = max(old.Trust, n.Trust)
-	}
-	if n.At.After(old.At) {
-		old.At = n.At
-	}
-	if old.Status == memory.Archived && n.Status == memory.Active {
-		old.Status = memory.Active
-		if err := t.lived(ctx, o, old.ID, Restored, cause); err != nil {
-			return err
-		}
-	}
-	if cause != "" {
-		if err := t.lived(ctx, o, old.ID, Verified, cause); err != nil {
-			return err
-		}
-	}
-	return t.save(ctx, old)
-}
 
 // SourceKey tells whether two memories come from the same call, message or place of
 // a document: it is the same for both then, a digest of the session with those. It is ""

@@ -62,7 +62,7 @@ func (t *tx) removeLines(ctx context.Context, o Owner, ids []memory.ID) error {
 
 // tablesOfMemory have rows that go by tenant, user and memory.
 func tablesOfMemory() []string {
-	return []string{"memory_node", "memory_life", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link", "memory_piece"}
+	return []string{"memory_node", "memory_life", "memory_source", "memory_band", "memory_claim", "memory_vector", "memory_unembedded", "memory_gap", "memory_question", "memory_link", "memory_piece"}
 }
 
 // from gives a table for a statement by the memories that its rows are of. Where these are
@@ -219,7 +219,7 @@ func (t *tx) removeGap(ctx context.Context, o Owner, gap string) error {
 	return t.removeLinked(ctx, o, roleEvidence, list, args)
 }
 
-// removeQuestion removes the question that a gap led to. The other gaps of it no
+// removeQuestion removes the question that a gap led to. The other open gaps of it no
 // longer name it: else they would wait for an answer that nobody is asked for.
 func (t *tx) removeQuestion(ctx context.Context, o Owner, of memory.Gap) error {
 	if of.Question == "" {
@@ -228,7 +228,7 @@ func (t *tx) removeQuestion(ctx context.Context, o Owner, of memory.Gap) error {
 	if _, err := exec(ctx, t.on, removeQuestion, append(ownerArgs(o), of.Question)...); err != nil {
 		return err
 	}
-	others, err := documents[memory.Gap](ctx, t.on, gapsOfOne, append(memoryArgs(o, of.Memory), maxGaps)...)
+	others, err := documents[memory.Gap](ctx, t.on, openOfOne, append(memoryArgs(o, of.Memory), maxGaps)...)
 	for _, g := range others {
 		if err == nil && g.Question == of.Question {
 			g.Question = ""

@@ -115,6 +115,12 @@ func wantIDs(t *testing.T, k *Keeper, want []memory.ID) {
 	}
 }
 
+// testOnlyAdopt counts memories as a decision does that was made by them and accepted.
+func (k *Keeper) testOnlyAdopt(t testing.TB, o Owner, ids ...memory.ID) {
+	t.Helper()
+	must(t, k.change(t.Context(), func(ctx context.Context, t *tx) error { return adopt(ctx, t.on, o, ids, t.at) }))
+}
+
 // How often a memory was adopted tells nothing of a user who never said that one was of
 // use; of another one it does.
 func TestTheRatioCountsForUsersWhoAdopt(t *testing.T) {
@@ -138,7 +144,7 @@ func TestTheRatioCountsForUsersWhoAdopt(t *testing.T) {
 		if got := fate(); len(faded) != 0 || got != memory.FateKept {
 			t.Errorf("archived are %v, and why tells %s", faded, got)
 		}
-		must(t, k.Adopt(t.Context(), ann, []memory.ID{other}))
+		k.testOnlyAdopt(t, ann, other)
 		if got := fate(); got != memory.FateRatio {
 			t.Errorf("why tells %s", got)
 		}

@@ -86,19 +86,8 @@ func (k *Keeper) writeCounts(ctx context.Context, batch map[key]int, at time.Tim
 	})
 }
 
-// Adopt counts that hits of an owner's were used. Ids that are not there count for
-// nothing. It fails with BadValue for more than MaxChange ids.
-func (k *Keeper) Adopt(ctx context.Context, o Owner, ids []memory.ID) error {
-	const op = "keeper.Adopt"
-	if err := o.check(); err != nil {
-		return fail(op, err)
-	}
-	if len(ids) > MaxChange {
-		return fail(op, badValue("%d memories at once; at most %d are counted together", len(ids), MaxChange))
-	}
-	return fail(op, k.db.Write(ctx, func(ctx context.Context, on host.Statements) error { return adopt(ctx, on, o, ids, k.now()) }))
-}
-
+// adopt counts that memories of an owner's were of use. Ids that are not there count for
+// nothing.
 func adopt(ctx context.Context, on host.Statements, o Owner, ids []memory.ID, at time.Time) error {
 	for _, id := range ids {
 		if _, err := exec(ctx, on, countAdopts, append([]any{micros(at)}, memoryArgs(o, id)...)...); err != nil {
