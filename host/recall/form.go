@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ func (r *Recall) form(ctx context.Context, q host.Reasoning) (host.Injection, er
 	if said, known := r.told(q); known {
 		return host.Injection{Text: said}, nil
 	}
-	point, ok := r.Settings(q.Session.Tenant).point(q.Text)
+	point, ok := r.Settings(q.Session.Tenant).point(wordsOf(q))
 	if !ok {
 		r.know(q, func(t *turn) { t.asked = true })
 		return host.Injection{}, nil
@@ -86,7 +87,7 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 	}
 	if found := memory.CheckForm(t.form, said, t.texts...); len(found) > 0 {
 		problem := abi.NewProblem(abi.Refused, "trust in %s is %.2f, so an answer about it may not say %q", t.at.Domain, t.trust, found[0].Words)
-		return host.Opinion{Problem: problem.WithHint("%s", t.form.Instruction("")), Instead: t.form.Withheld(t.at.Domain, t.trust, localeIn(q, t.words)), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
+		return host.Opinion{Problem: problem.WithHint("%s", t.form.Instruction("")), Instead: t.form.Withheld(t.at.Domain, t.trust, localeIn(q, cmp.Or(t.words, q.Serves))), Note: fmt.Sprintf("%d pieces of the answer say more than %s allows", len(found), t.form)}, nil
 	}
 	if len(q.Calls) > 0 {
 		return host.Opinion{}, nil

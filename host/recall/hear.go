@@ -37,9 +37,14 @@ func messageOf(q host.Reasoning, words string, at time.Time) memory.Message {
 }
 
 // hear reads an answer to a question that was just asked, or else what the user
-// declares: by the rules now, and by the model in the background. It may be repeated.
-func (r *Recall) hear(ctx context.Context, m memory.Message, input int) (h heard, err error) {
-	h, answered, err := r.answered(ctx, m, input)
+// declares: by the rules now, and by the model in the background. The message has the
+// user's own words alone, and says how many inputs they had said by then. It may be
+// repeated.
+func (r *Recall) hear(ctx context.Context, m memory.Message, spoken int) (h heard, err error) {
+	if strings.TrimSpace(m.Text) == "" {
+		return h, nil
+	}
+	h, answered, err := r.answered(ctx, m, spoken)
 	if err != nil || answered {
 		return h, err
 	}
@@ -59,7 +64,7 @@ const requestBytes = 4
 // the session, and the rest of it with the session's next answer. What it says of words
 // that were forgotten meanwhile is nothing.
 func (r *Recall) askModel(m memory.Message, byRules []memory.Node) {
-	if r.Ask == nil || strings.TrimSpace(m.Text) == "" {
+	if r.Ask == nil {
 		return
 	}
 	ref := host.SessionRef{Tenant: m.Tenant, User: m.User, Session: m.Session}
@@ -94,22 +99,29 @@ func hearingIn(ref host.SessionRef) string {
 	return hearingBy(ownerOf(ref)) + fmt.Sprintf("%q input ", ref.Session)
 }
 
-// isForgotten reports whether what was said in a session at a time was forgotten since,
-// also elsewhere: with everything of its user, or by the session's purge.
+// isForgotten reports whether what was said in a session at a time may have been forgotten
+// since: where it is not known when it was said, it may.
 func (r *Recall) isForgotten(ctx context.Context, ref host.SessionRef, at time.Time) (bool, error) {
-	until, err := r.Keeper.ForgottenUntil(ctx, ownerOf(ref))
-	if err != nil || !until.Before(at) {
-		return true, err
+	last, err := r.lastForgotten(ctx, ref)
+	return err == nil && !last.Before(at), err
+}
+
+// lastForgotten gives when something of a session's user was forgotten last, by whichever
+// process, or the session was purged; zero where neither ever was. What was forgotten
+// nobody can tell by then, so it is taken for all that was said before.
+func (r *Recall) lastForgotten(ctx context.Context, ref host.SessionRef) (last time.Time, err error) {
+	if last, err = r.Keeper.LastForgotten(ctx, ownerOf(ref)); err != nil {
+		return last, err
 	}
 	filter := state.RecordFilter{Session: ref, Kinds: []host.RecordKind{host.RecordEvent}}
 	for {
 		records, err := r.Store.Records(ctx, ref.Tenant, filter)
 		if err != nil || len(records) == 0 {
-			return false, err
+			return last, err
 		}
 		for _, record := range records {
-			if filter.AfterSeq = record.Seq; isPurge(record) && !record.Time.Before(at) {
-				return true, nil
+			if filter.AfterSeq = record.Seq; isPurge(record) && record.Time.After(last) {
+				last = record.Time
 			}
 		}
 	}
@@ -181,13 +193,13 @@ func (r *Recall) keepDeclared(ctx context.Context, m memory.Message, nodes []mem
 
 // answered reads a message as the answer to one of the questions that it may answer,
 // the one that was asked last first, and keeps the answer.
-func (r *Recall) answered(ctx context.Context, m memory.Message, input int) (h heard, ok bool, err error) {
+func (r *Recall) answered(ctx context.Context, m memory.Message, spoken int) (h heard, ok bool, err error) {
 	o := keeper.Owner{Tenant: m.Tenant, User: m.User}
 	questions, err := r.Keeper.Waiting(ctx, o)
 	if err != nil {
 		return h, false, err
 	}
-	questions = slices.DeleteFunc(questions, func(q memory.Question) bool { return !q.AnswerableBy(m.Session, input) })
+	questions = slices.DeleteFunc(questions, func(q memory.Question) bool { return !q.AnswerableBy(m.Session, spoken) })
 	slices.SortFunc(questions, func(a, b memory.Question) int {
 		return cmp.Or(b.AskedInput-a.AskedInput, b.Asked.Compare(a.Asked))
 	})
