@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -83,11 +82,7 @@ func (r *Recall) hearOnce(ctx context.Context, q host.Reasoning) (h heard) {
 	if done {
 		return h
 	}
-	gone, err := r.isForgotten(ctx, q.Session, m.At)
-	var more heard
-	if err == nil && !gone {
-		more, err = r.hear(ctx, m, q.Spoken)
-	}
+	more, gone, err := r.hearUnlessGone(ctx, m, q.Spoken)
 	switch {
 	case err != nil:
 		r.Logger.WarnContext(ctx, "the user's words were not all heard", "session", q.Session.String(), "error", err)
@@ -102,6 +97,19 @@ func (r *Recall) hearOnce(ctx context.Context, q host.Reasoning) (h heard) {
 		h = more
 	})
 	return h
+}
+
+// hearUnlessGone hears words of the user's, unless they may have been forgotten since they
+// were said. An input that the host made has none.
+func (r *Recall) hearUnlessGone(ctx context.Context, m memory.Message, spoken int) (h heard, gone bool, err error) {
+	if strings.TrimSpace(m.Text) == "" {
+		return h, false, nil
+	}
+	gone, err = r.forgotSince(ctx, keeper.Owner{Tenant: m.Tenant, User: m.User}, m.At)
+	if err == nil && !gone {
+		h, err = r.hear(ctx, m, spoken)
+	}
+	return h, gone, err
 }
 
 // find gives what must be kept to, then what fits the words, then what matters here
@@ -165,17 +173,8 @@ func (r *Recall) quoted(s shown) (in host.Injection) {
 
 // keepFacts keeps the results of the tools that the policy names, each once.
 func (r *Recall) keepFacts(ctx context.Context, q host.Reasoning) {
-	fresh := r.unkept(q)
-	if len(fresh) == 0 {
-		return
-	}
-	last, unknown := r.lastForgotten(ctx, q.Session)
-	for _, o := range fresh {
-		err := unknown
-		if err == nil {
-			err = r.keepResult(ctx, q, o, last)
-		}
-		if err != nil {
+	for _, o := range r.unkept(q) {
+		if err := r.keepResult(ctx, q, o); err != nil {
 			r.Logger.WarnContext(ctx, "a result was not kept as facts", "session", q.Session.String(), "call", o.Call, "error", err)
 			continue
 		}
@@ -197,7 +196,7 @@ func (r *Recall) unkept(q host.Reasoning) (fresh []host.Outcome) {
 }
 
 // keepResult keeps one result as facts, unless something of the user was forgotten since.
-func (r *Recall) keepResult(ctx context.Context, q host.Reasoning, o host.Outcome, last time.Time) error {
+func (r *Recall) keepResult(ctx context.Context, q host.Reasoning, o host.Outcome) error {
 	ended, at, err := r.endOf(ctx, q.Session, o)
 	if err != nil || len(ended.Data) == 0 || !slices.Contains(r.Settings(q.Session.Tenant).Facts, fullName(ended.Release, ended.Tool)) {
 		return err
@@ -206,8 +205,8 @@ func (r *Recall) keepResult(ctx context.Context, q host.Reasoning, o host.Outcom
 	if at.IsZero() { // it is new, and no record tells how new: the call came after the input
 		since, at = q.SaidAt, r.Now().UTC()
 	}
-	if !last.Before(since) {
-		return nil
+	if gone, err := r.forgotSince(ctx, ownerOf(q.Session), since); err != nil || gone {
+		return err
 	}
 	nodes, err := memory.Facts(memory.ShopFacts(), memory.Result{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session,
 		Live: q.Live, Call: o.Call, Tool: ended.Tool, Data: ended.Data, At: at})

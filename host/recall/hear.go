@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -37,13 +36,9 @@ func messageOf(q host.Reasoning, words string, at time.Time) memory.Message {
 }
 
 // hear reads an answer to a question that was just asked, or else what the user
-// declares: by the rules now, and by the model in the background. The message has the
-// user's own words alone, and says how many inputs they had said by then. It may be
-// repeated.
+// declares: by the rules now, and by the model in the background. The message is the
+// user's own, and the so many-th that they said in its session. It may be repeated.
 func (r *Recall) hear(ctx context.Context, m memory.Message, spoken int) (h heard, err error) {
-	if strings.TrimSpace(m.Text) == "" {
-		return h, nil
-	}
 	h, answered, err := r.answered(ctx, m, spoken)
 	if err != nil || answered {
 		return h, err
@@ -99,29 +94,29 @@ func hearingIn(ref host.SessionRef) string {
 	return hearingBy(ownerOf(ref)) + fmt.Sprintf("%q input ", ref.Session)
 }
 
-// isForgotten reports whether what was said in a session at a time may have been forgotten
-// since: where it is not known when it was said, it may.
-func (r *Recall) isForgotten(ctx context.Context, ref host.SessionRef, at time.Time) (bool, error) {
-	last, err := r.lastForgotten(ctx, ref)
+// forgotSince reports whether anything of a user was forgotten since a time, by whichever
+// process. What it was nobody can tell any more, so it may be all that came before; and of
+// what came at no time that is known, it may be, too.
+func (r *Recall) forgotSince(ctx context.Context, o keeper.Owner, at time.Time) (bool, error) {
+	last, err := r.Keeper.LastForgotten(ctx, o)
 	return err == nil && !last.Before(at), err
 }
 
-// lastForgotten gives when something of a session's user was forgotten last, by whichever
-// process, or the session was purged; zero where neither ever was. What was forgotten
-// nobody can tell by then, so it is taken for all that was said before.
-func (r *Recall) lastForgotten(ctx context.Context, ref host.SessionRef) (last time.Time, err error) {
-	if last, err = r.Keeper.LastForgotten(ctx, ownerOf(ref)); err != nil {
-		return last, err
+// isForgotten reports whether what was said in a session at a time may have been forgotten
+// since, or the session purged, which a turn that has it need not ask.
+func (r *Recall) isForgotten(ctx context.Context, ref host.SessionRef, at time.Time) (bool, error) {
+	if gone, err := r.forgotSince(ctx, ownerOf(ref), at); err != nil || gone {
+		return gone, err
 	}
 	filter := state.RecordFilter{Session: ref, Kinds: []host.RecordKind{host.RecordEvent}}
 	for {
 		records, err := r.Store.Records(ctx, ref.Tenant, filter)
 		if err != nil || len(records) == 0 {
-			return last, err
+			return false, err
 		}
 		for _, record := range records {
-			if filter.AfterSeq = record.Seq; isPurge(record) && record.Time.After(last) {
-				last = record.Time
+			if filter.AfterSeq = record.Seq; isPurge(record) && !record.Time.Before(at) {
+				return true, nil
 			}
 		}
 	}

@@ -145,7 +145,7 @@ func (r *Recall) turnEnded(ctx context.Context, e host.TurnEnd) error {
 // was made.
 func (r *Recall) show(ctx context.Context, ref host.SessionRef, t *turn) error {
 	if t.shown.Question != "" {
-		if gone, err := r.isForgotten(ctx, ref, t.said); err != nil || gone {
+		if gone, err := r.forgotSince(ctx, ownerOf(ref), t.said); err != nil || gone {
 			return err
 		}
 	}
