@@ -65,13 +65,20 @@ type Hook struct {
 
 // A Reasoning is one answer of the model, or the question to it. Each hook has a
 // copy of its own, as of a ToolCall: one that is left behind may still read it.
+//
+// Said, SaidAt, Spoken and Serves are of the input, and the same however often and
+// wherever its turn is resumed.
 type Reasoning struct {
 	Session  SessionRef
 	Live     LiveID
 	Locale   string    // of the user, BCP 47; empty where it is not known
-	Input    int       // ordinal of the user input that is answered
+	Input    int       // ordinal of the input that is answered
 	Round    int       // ordinal of the answer for that input, from 1
-	Text     string    // of the answer; the user's words before it
+	Text     string    // of the answer; before it the input as the model reads it, with the files that it names, or in the host's words
+	Said     string    // what the user said themself: no file's text, and nothing where the host made the input of an answer to a question of its own
+	SaidAt   time.Time // when the input came, by the clock of the replica that stored it
+	Spoken   int       // how many of the session's inputs the user had said themself by then, with this one
+	Serves   string    // where the host made the input: what the user said in the one that it goes on with; empty where that is not at hand
 	Calls    []string  // of the answer: the tools that it asks for
 	Outcomes []Outcome // of the calls for that input so far; in short for those before a resume
 

@@ -37,7 +37,7 @@ type Question struct {
 	Answer   Resolution    `json:"answer,omitempty"`
 
 	AskedIn    host.SessionID `json:"asked_in,omitempty"`    // the session in which it was asked
-	AskedInput int            `json:"asked_input,omitempty"` // the ordinal of the input of that session beside whose answer it was asked
+	AskedInput int            `json:"asked_input,omitempty"` // how many inputs of that session the user had said when it was asked
 
 	Moot bool `json:"moot,omitempty"` // nobody answered it: what it is about ceased to count
 }
@@ -83,15 +83,16 @@ func hasQuestion(text string) bool {
 // the one after a question back.
 const answerWithin = 2
 
-// AnswerableBy reports whether an input of a session may answer the question: it
-// follows closely on where the question was asked. What is said elsewhere, or later, is
-// about something else.
+// AnswerableBy reports whether an input of a session, of which the user had said so many
+// by then, may answer the question: it follows closely on where the question was asked.
+// What is said elsewhere, or later, is about something else.
 func (q Question) AnswerableBy(session host.SessionID, input int) bool {
 	return !q.Asked.IsZero() && q.Answered.IsZero() && q.AskedIn != "" && q.AskedIn == session &&
 		input > q.AskedInput && input <= q.AskedInput+answerWithin
 }
 
-// AskedBy gives the question as one that was asked beside the answer to an input.
+// AskedBy gives the question as one that was asked beside the answer to an input, which
+// counts as in AnswerableBy.
 func (q Question) AskedBy(session host.SessionID, input int, now time.Time) Question {
 	q.Asked, q.AskedIn, q.AskedInput = now, session, input
 	return q

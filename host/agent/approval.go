@@ -183,7 +183,9 @@ func (t *turn) hearAnswer(question state.Approval) error {
 	if err != nil {
 		return err
 	}
-	t.input.Serves, t.input.Since = asked.Serves, t.messageOf(asked.Serves)
+	t.meta.ByHost++
+	t.input.Serves = asked.Serves
+	t.input.Since, _ = t.messageOf(asked.Serves)
 	if question.Status == state.ApprovalUsed {
 		return host.Fail("agent.Continue", abi.NewProblem(abi.Conflict, "question %s was approved, and call %s has run with it", question.ID, question.UsedBy).
 			WithHint("there is nothing to go on with"), nil)
@@ -196,18 +198,18 @@ func (t *turn) hearAnswer(question state.Approval) error {
 }
 
 // messageOf gives the index of an earlier input's message: each has one of the
-// user's role. For one that is not at hand it is the oldest message.
-func (t *turn) messageOf(ordinal int) int {
+// user's role. For one that is not at hand it is the oldest message, and false.
+func (t *turn) messageOf(ordinal int) (i int, found bool) {
 	at := t.input.Ordinal
 	for i := t.input.Message - 1; i >= t.first; i-- {
 		if t.at(i).Role == model.RoleUser {
 			at--
 		}
 		if at == ordinal {
-			return i
+			return i, true
 		}
 	}
-	return t.first
+	return t.first, false
 }
 
 // maxShownArgs bounds the arguments that the model is reminded of, in bytes:

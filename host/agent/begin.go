@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
-	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/state"
 )
 
@@ -110,9 +109,9 @@ func (t *turn) hear(ctx context.Context, in Input) error {
 	t.say(results...)
 	t.meta.Inputs++
 	t.meta.Active = in.ID
-	t.input, t.inputChanged = inputValue{Ordinal: t.meta.Inputs, Message: t.count(), Digest: host.Digest([]byte(in.Text)), Limit: in.Limit}, true
+	t.input, t.inputChanged = inputValue{Ordinal: t.meta.Inputs, Message: t.count(), At: t.Now().UTC(), Digest: host.Digest([]byte(in.Text)), Limit: in.Limit}, true
 	if in.question == nil {
-		t.say(model.Message{Role: model.RoleUser, Text: t.words(in.Text)})
+		t.say(t.message(in.Text))
 	} else if err := t.hearAnswer(*in.question); err != nil {
 		return err
 	}

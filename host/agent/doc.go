@@ -93,7 +93,9 @@
 //
 //  1. PreReasoning is asked before each question to the model. What it injects
 //     stands behind the conversation and is stored nowhere; a turn that goes on
-//     elsewhere asks the hooks again, and they may say something else.
+//     elsewhere asks the hooks again, and they may say something else. What the user
+//     said, and when, is kept with the input and told apart from files and from the
+//     host's words, so that no hook takes those for the user's.
 //  2. Where a guard or the check of claims judges answers, nobody sees a piece of
 //     one before.
 //  3. PostReasoning is asked before the answer is stored. What a refusal does is

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
@@ -91,7 +92,51 @@ func (t *turn) reasoning(text string) host.Reasoning {
 	return host.Reasoning{
 		Session: t.ref, Live: t.session.Live, Locale: t.session.Locale, Input: t.input.Ordinal,
 		Round: int(t.budgets()[0].Used.Steps) + 1, Text: text, Outcomes: t.outcomes(),
+		Said: t.saidNow(), SaidAt: t.saidAt(), Spoken: t.input.Ordinal - t.meta.ByHost, Serves: t.servedWords(),
 	}
+}
+
+// saidNow gives what the user said in the input. Of a message that was stored before it
+// told the user's words from files, it is nothing where the digest shows that there are any.
+func (t *turn) saidNow() string {
+	words := saidIn(t.at(t.input.Message))
+	if t.input.Digest != host.Digest([]byte(words)) {
+		return ""
+	}
+	return words
+}
+
+// servedWords gives what the user said in the input that an answer to a question goes
+// on with.
+func (t *turn) servedWords() string {
+	if t.input.Serves == 0 {
+		return ""
+	}
+	i, found := t.messageOf(t.input.Serves)
+	if !found {
+		return ""
+	}
+	return saidIn(t.at(i))
+}
+
+// saidIn gives what the user said of a message.
+func saidIn(m model.Message) string {
+	switch {
+	case m.Role != model.RoleUser || m.ByHost:
+		return ""
+	case m.Said > 0:
+		return m.Text[:min(m.Said, len(m.Text))]
+	}
+	return m.Text
+}
+
+// saidAt gives when the input came. One that was stored before that was kept counts as old
+// as its session: so it comes before whatever was said or forgotten since.
+func (t *turn) saidAt() time.Time {
+	if t.input.At.IsZero() {
+		return t.meta.Created
+	}
+	return t.input.At
 }
 
 // objected tells the model what a guard has against its last answer.

@@ -43,6 +43,7 @@ type sessionValue struct {
 	Locale   string       `json:"locale,omitempty"`
 	Pins     release.Pins `json:"pins"`
 	Inputs   int          `json:"inputs"`
+	ByHost   int          `json:"by_host,omitempty"` // of them, those that the host made of answers to its questions
 	Messages int          `json:"messages"`
 	Active   host.InputID `json:"active,omitempty"` // the input whose turn is not over
 
@@ -58,12 +59,13 @@ type sessionValue struct {
 
 // An inputValue is the state of one input.
 type inputValue struct {
-	Ordinal int     `json:"ordinal"`          // from 1
-	Message int     `json:"message"`          // index of the user's message
-	Digest  string  `json:"digest,omitempty"` // of the words as they were delivered; stored ones may have more
-	Serves  int     `json:"serves,omitempty"` // ordinal of the user's own input that an answer to a question serves
-	Since   int     `json:"since,omitempty"`  // with Serves: index of that input's message, or of the oldest that was at hand
-	Answer  *Answer `json:"answer,omitempty"`
+	Ordinal int       `json:"ordinal"`          // from 1
+	Message int       `json:"message"`          // index of the user's message
+	At      time.Time `json:"at,omitzero"`      // when it was stored first, by the clock of that replica
+	Digest  string    `json:"digest,omitempty"` // of the words as they were delivered; stored ones may have more
+	Serves  int       `json:"serves,omitempty"` // ordinal of the user's own input that an answer to a question serves
+	Since   int       `json:"since,omitempty"`  // with Serves: index of that input's message, or of the oldest that was at hand
+	Answer  *Answer   `json:"answer,omitempty"`
 
 	Used  host.Amount  `json:"used,omitzero"`
 	Limit *host.Amount `json:"limit,omitempty"` // of the task, if it is a part of another one

@@ -3,11 +3,22 @@ package agent
 import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/model"
 	"github.com/sluicehq/sluice/host/window"
 )
 
-// words gives the user's words with the files of the session that they name.
-// Names that lead to nothing are told to the user, and the words stay.
+// message gives the user's words with the files of the session that they name, and
+// tells the ones from the others.
+func (t *turn) message(text string) model.Message {
+	m := model.Message{Role: model.RoleUser, Text: t.words(text)}
+	if len(m.Text) > len(text) {
+		m.Said = len(text)
+	}
+	return m
+}
+
+// words gives the user's words, and behind them the files of the session that they
+// name. Names that lead to nothing are told to the user, and the words stay.
 func (t *turn) words(text string) string {
 	if t.Dispatch.Files == nil {
 		return text

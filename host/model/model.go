@@ -58,6 +58,7 @@ type Message struct {
 
 	Approval host.ApprovalID `json:"approval,omitempty"` // of a tool result: the question that the call waits for, or ran with
 	ByHost   bool            `json:"by_host,omitempty"`  // the host wrote it, in the place of the user or the model
+	Said     int             `json:"said,omitempty"`     // of a user's message that names files: the bytes of Text that the user said; the files stand behind them
 }
 
 // A Call is a tool call that the model asks for.

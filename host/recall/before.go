@@ -21,7 +21,7 @@ const (
 	maxRemarks   = 12 // lines on them: with the form's and its question, fewer than host/window shows
 )
 
-// before hears the user's words, once for an input, keeps the facts of results, and
+// before hears the user's own words, once for an input, keeps the facts of results, and
 // gives what fits the words. What fails is told to the operator, is tried again at the
 // next question to the model, and stops nothing: the rest of memory still serves.
 func (r *Recall) before(ctx context.Context, q host.Reasoning) (host.Injection, error) {
@@ -78,19 +78,38 @@ func (r *Recall) again(q host.Reasoning) (in host.Injection, done bool) {
 func (r *Recall) hearOnce(ctx context.Context, q host.Reasoning) (h heard) {
 	var m memory.Message
 	done := true
-	r.know(q, func(t *turn) { h, done, m = t.hearing, t.heard, messageOf(q, t.words, t.begun) })
+	r.know(q, func(t *turn) { h, done, m = t.hearing, t.heard, messageOf(q, t.words, t.said) })
 	if done {
 		return h
 	}
-	more, err := r.hear(ctx, m, q.Input)
-	if err != nil {
+	more, gone, err := r.hearUnlessGone(ctx, m, q.Spoken)
+	switch {
+	case err != nil:
 		r.Logger.WarnContext(ctx, "the user's words were not all heard", "session", q.Session.String(), "error", err)
+	case gone:
+		r.Logger.InfoContext(ctx, "an input is not heard: something of the user was forgotten since it came", "session", q.Session.String(), "input", q.Input)
 	}
 	r.know(q, func(t *turn) {
+		if gone {
+			t.words = "" // no trace has them
+		}
 		t.hearing, t.heard = more, err == nil
 		h = more
 	})
 	return h
+}
+
+// hearUnlessGone hears words of the user's, unless they may have been forgotten since they
+// were said. An input that the host made has none.
+func (r *Recall) hearUnlessGone(ctx context.Context, m memory.Message, spoken int) (h heard, gone bool, err error) {
+	if strings.TrimSpace(m.Text) == "" {
+		return h, false, nil
+	}
+	gone, err = r.forgotSince(ctx, keeper.Owner{Tenant: m.Tenant, User: m.User}, m.At)
+	if err == nil && !gone {
+		h, err = r.hear(ctx, m, spoken)
+	}
+	return h, gone, err
 }
 
 // find gives what must be kept to, then what fits the words, then what matters here
@@ -105,11 +124,11 @@ func (r *Recall) find(ctx context.Context, q host.Reasoning) (found []memory.Nod
 
 // fitting adds what fits the words.
 func (r *Recall) fitting(ctx context.Context, q host.Reasoning, found []memory.Node) ([]memory.Node, error) {
-	o := ownerOf(q.Session)
-	if strings.TrimSpace(q.Text) == "" {
+	o, words := ownerOf(q.Session), wordsOf(q)
+	if strings.TrimSpace(words) == "" {
 		return found, nil
 	}
-	hits, err := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: cut(q.Text, keeper.MaxQueryBytes), Limit: 2 * recalledHits, Quiet: true})
+	hits, err := r.Keeper.Recall(ctx, keeper.Query{Filter: memory.Filter{Tenant: o.Tenant, User: o.User}, Text: cut(words, keeper.MaxQueryBytes), Limit: 2 * recalledHits, Quiet: true})
 	fits, sessions := 0, 0
 	var injected []memory.ID // of the hits: what is left out was not recalled
 	for _, h := range hits {
@@ -154,27 +173,47 @@ func (r *Recall) quoted(s shown) (in host.Injection) {
 
 // keepFacts keeps the results of the tools that the policy names, each once.
 func (r *Recall) keepFacts(ctx context.Context, q host.Reasoning) {
-	tools := r.Settings(q.Session.Tenant).Facts
-	for _, o := range q.Outcomes {
-		told := o.Release == "" && len(o.Data) == 0 // of an earlier run, as the model was told: nothing says whose tool it was
-		if len(tools) == 0 || o.Status != host.Done || !told && (len(o.Data) == 0 || !slices.Contains(tools, fullName(o.Release, o.Tool))) || r.isKept(q, o.Call) {
-			continue
-		}
-		ended, at, err := r.endOf(ctx, q.Session, o)
-		var nodes []memory.Node
-		if err == nil && len(ended.Data) > 0 && slices.Contains(tools, fullName(ended.Release, ended.Tool)) {
-			nodes, err = memory.Facts(memory.ShopFacts(), memory.Result{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session,
-				Live: q.Live, Call: o.Call, Tool: ended.Tool, Data: ended.Data, At: at})
-		}
-		if err == nil {
-			_, err = r.Keeper.Renew(ctx, ownerOf(q.Session), nodes)
-		}
-		if err != nil {
+	for _, o := range r.unkept(q) {
+		if err := r.keepResult(ctx, q, o); err != nil {
 			r.Logger.WarnContext(ctx, "a result was not kept as facts", "session", q.Session.String(), "call", o.Call, "error", err)
 			continue
 		}
 		r.know(q, func(t *turn) { t.kept[o.Call] = true })
 	}
+}
+
+// unkept gives the results that may be facts and were not kept in this turn.
+func (r *Recall) unkept(q host.Reasoning) (fresh []host.Outcome) {
+	tools := r.Settings(q.Session.Tenant).Facts
+	for _, o := range q.Outcomes {
+		told := o.Release == "" && len(o.Data) == 0 // of an earlier run, as the model was told: nothing says whose tool it was
+		named := told || len(o.Data) > 0 && slices.Contains(tools, fullName(o.Release, o.Tool))
+		if len(tools) > 0 && o.Status == host.Done && named && !r.isKept(q, o.Call) {
+			fresh = append(fresh, o)
+		}
+	}
+	return fresh
+}
+
+// keepResult keeps one result as facts, unless something of the user was forgotten since.
+func (r *Recall) keepResult(ctx context.Context, q host.Reasoning, o host.Outcome) error {
+	ended, at, err := r.endOf(ctx, q.Session, o)
+	if err != nil || len(ended.Data) == 0 || !slices.Contains(r.Settings(q.Session.Tenant).Facts, fullName(ended.Release, ended.Tool)) {
+		return err
+	}
+	since := at
+	if at.IsZero() { // it is new, and no record tells how new: the call came after the input
+		since, at = q.SaidAt, r.Now().UTC()
+	}
+	if gone, err := r.forgotSince(ctx, ownerOf(q.Session), since); err != nil || gone {
+		return err
+	}
+	nodes, err := memory.Facts(memory.ShopFacts(), memory.Result{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session,
+		Live: q.Live, Call: o.Call, Tool: ended.Tool, Data: ended.Data, At: at})
+	if err == nil {
+		_, err = r.Keeper.Renew(ctx, ownerOf(q.Session), nodes)
+	}
+	return err
 }
 
 func (r *Recall) isKept(q host.Reasoning, call host.CallID) (kept bool) {

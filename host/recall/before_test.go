@@ -32,7 +32,7 @@ func TestWhatIsFoundIsGivenWhereTheRestFails(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { must(t, bare.Close()) })
 	r.Keeper = bare
-	in, err := r.before(t.Context(), host.Reasoning{Session: session(2), Input: 9, Round: 1, Text: "商品"})
+	in, err := r.before(t.Context(), host.Reasoning{Session: session(2), Input: 9, Round: 1, Said: "商品", SaidAt: r.now})
 	if err != nil || len(in.Recalled) != 1 || !strings.Contains(in.Note, "not all") {
 		t.Errorf("%+v, %v", in, err)
 	}
@@ -43,7 +43,7 @@ func TestWhatFailedAtTheFirstQuestionIsDoneAtTheNext(t *testing.T) {
 	r.say(1, "绝对不能卖低于50元的商品")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	q := host.Reasoning{Session: session(2), Input: 9, Round: 1, Text: "以后每次开场讲7分钟"}
+	q := host.Reasoning{Session: session(2), Input: 9, Round: 1, Said: "以后每次开场讲7分钟", SaidAt: r.now}
 	if in, err := r.before(gone, q); err != nil || len(in.Recalled) != 0 {
 		t.Fatalf("%+v, %v", in, err)
 	}
@@ -73,10 +73,10 @@ func TestTheUsersNewestConstraintsComeFirstAndTheRestIsCounted(t *testing.T) {
 func TestTurnsThatWereBrokenOffMakeRoom(t *testing.T) {
 	r := newRig(t, shop)
 	for n := range maxTurns {
-		r.begin(host.Reasoning{Session: session(n), Input: 1, Text: "secret"})
+		r.begin(host.Reasoning{Session: session(n), Input: 1, Said: "secret"})
 	}
 	r.now = r.now.Add(time.Second)
-	if _, err := r.form(t.Context(), host.Reasoning{Session: session(maxTurns), Input: 1, Text: "price of it"}); err != nil {
+	if _, err := r.form(t.Context(), host.Reasoning{Session: session(maxTurns), Input: 1, Said: "price of it"}); err != nil {
 		t.Fatal(err)
 	}
 	if o, err := r.judge(t.Context(), host.Reasoning{Session: session(maxTurns), Input: 1, Text: "It sold 12."}); err != nil || o.Problem != nil || len(r.turns) != maxTurns {

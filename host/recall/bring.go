@@ -27,7 +27,7 @@ const bringTime = turnTime / 4
 // What was found already is left out.
 func (r *Recall) bring(ctx context.Context, q host.Reasoning, found []memory.Node) ([]memory.Node, error) {
 	room := min(broughtMore, constraints+recalledHits-len(found))
-	point, decides := r.Settings(q.Session.Tenant).point(q.Text)
+	point, decides := r.Settings(q.Session.Tenant).point(wordsOf(q))
 	if room <= 0 || q.Input != firstInput && !decides {
 		return nil, nil
 	}
@@ -37,9 +37,9 @@ func (r *Recall) bring(ctx context.Context, q host.Reasoning, found []memory.Nod
 	if decides {
 		scene = cmp.Or(point.Scene, scene)
 	}
-	all, err := r.behind(ctx, ownerOf(q.Session), scene, memory.EntityIn(q.Text))
+	all, err := r.behind(ctx, ownerOf(q.Session), scene, memory.EntityIn(wordsOf(q)))
 	all = slices.DeleteFunc(all, func(n memory.Node) bool {
-		return has(found, n.ID) || !(q.Input == firstInput && isOfScene(n, scene) || decides && point.about(n, memory.EntityIn(q.Text)))
+		return has(found, n.ID) || !(q.Input == firstInput && isOfScene(n, scene) || decides && point.about(n, memory.EntityIn(wordsOf(q))))
 	})
 	r.bestFirst(all, q.Session.Tenant, scene)
 	return all[:min(len(all), room)], err

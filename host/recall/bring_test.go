@@ -165,7 +165,7 @@ func TestConstraintsComeThoughNothingElseCanBeBrought(t *testing.T) {
 	r.Keeper = slow
 	hooks, err := host.NewHooks(r.Hooks()...)
 	must(t, err)
-	in, err := hooks.PreReasoning(t.Context(), host.Reasoning{Session: session(2), Live: "L1", Input: firstInput, Round: 1, Text: "你好"})
+	in, err := hooks.PreReasoning(t.Context(), host.Reasoning{Session: session(2), Live: "L1", Input: firstInput, Round: 1, Said: "你好", SaidAt: r.now})
 	if err != nil || len(in[0].Recalled) != 1 || !strings.Contains(in[0].Recalled[0].Text, "never below fifty") {
 		t.Errorf("%+v, %v", in, err)
 	}

@@ -5,11 +5,13 @@
 //
 // # Life of an input
 //
-//  1. Before the model is asked the first time, the user's words are heard: they may
-//     answer a question that was asked in this session just before, and else what they
-//     declare becomes memories (L1). The rules hear at once; a model hears in the
-//     background, and its reading replaces nothing. What fails is done again before the
-//     model is asked the next time.
+//  1. Before the model is asked the first time, what the user said themself is heard, as
+//     of when they said it: it may answer a question that was asked in this session just
+//     before, and else what they declare becomes memories (L1). A file that they name is
+//     not heard, nor what the host says, and that uses up no answer. The rules hear at once;
+//     a model hears in the background, and its reading replaces nothing. What fails is done
+//     again before the model is asked the next time. What came before something of the user
+//     was forgotten last, in whichever process, is not heard any more: it may be that.
 //  2. What fits the words is recalled, and what must always be kept to (constraints)
 //     stands before it, the user's own and newest first. With the first words of a
 //     session comes what matters in its scene, and at a decision point what is known of
@@ -19,11 +21,12 @@
 //     record names ids, and no words. Of declarations that contradict each other the
 //     model is told to keep to both; where the words are about their topic it is given
 //     the question which one counts.
-//  3. At a decision point the policy's words say so, and the model is told in which
+//  3. At a decision point the policy's words say so, found in the user's own, also where
+//     the host goes on with these after an approval; and the model is told in which
 //     form its answer may be: by the trust of this user in this domain. A question
 //     that has waited for such a point is given to it, as data, to be asked.
 //  4. Results of the tools that the policy names become facts (L2), each in the place
-//     of the older one of its matter.
+//     of the older one of its matter, unless something of the user was forgotten since.
 //  5. Whatever the model says at a decision point, also beside calls, is held to its
 //     form; what says more is withheld, and the model gives another answer. If that says
 //     too much again, the user is told what was held back, why, and what can be done.

@@ -14,7 +14,7 @@ const maxEndRecords = 100
 
 // endOf gives a call that was done as it ended, and when. Of a call of an earlier run, which
 // ended before the model was asked again, only the record has the data; what was
-// forgotten since has none. Without a record the outcome stands as it is, and is new.
+// forgotten since has none. Without a record the outcome stands as it is, without a time.
 func (r *Recall) endOf(ctx context.Context, session host.SessionRef, o host.Outcome) (host.Outcome, time.Time, error) {
 	records, err := r.Store.Records(ctx, session.Tenant, state.RecordFilter{Call: o.Call, Limit: maxEndRecords})
 	if err != nil {
@@ -30,5 +30,5 @@ func (r *Recall) endOf(ctx context.Context, session host.SessionRef, o host.Outc
 		}
 		return o, record.Time.UTC(), nil
 	}
-	return o, r.Now().UTC(), nil
+	return o, time.Time{}, nil
 }

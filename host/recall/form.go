@@ -29,7 +29,7 @@ func (r *Recall) form(ctx context.Context, q host.Reasoning) (host.Injection, er
 	if said, known := r.told(q); known {
 		return host.Injection{Text: said}, nil
 	}
-	point, ok := r.Settings(q.Session.Tenant).point(q.Text)
+	point, ok := r.Settings(q.Session.Tenant).point(wordsOf(q))
 	if !ok {
 		r.know(q, func(t *turn) { t.asked = true })
 		return host.Injection{}, nil
@@ -111,7 +111,7 @@ func (r *Recall) withheld(q host.Reasoning, t turn, found []memory.FormFinding) 
 	for _, f := range found[:min(len(found), maxToldPieces)] {
 		pieces = append(pieces, fmt.Sprintf("%q (%s)", f.Words, f.Cue))
 	}
-	locale := localeIn(q, t.words)
+	locale := localeIn(q, cmp.Or(t.words, q.Serves))
 	instead := t.form.Withheld(t.at.Domain, t.trust, locale)
 	if t.form == memory.EvidenceOnly {
 		instead += memory.OnRecord(locale, onRecord(q, t))

@@ -179,7 +179,7 @@ func TestAnAnswerOfLowTrustSaysWhatItWasGiven(t *testing.T) {
 	for words, passes := range map[string]bool{
 		"At 69 the dress sold 287 with 4 returns (shop.look). You said: \"the margin was thin\".": true,
 		"At 69 the dress sold 287. 59 nails it.":                                                  false,
-		"59 crushes it.":                                                                 false,
+		"59 crushes it.":                                                                          false,
 	} {
 		asked.Text = words
 		o, err := r.judge(t.Context(), asked)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
@@ -37,9 +36,10 @@ func messageOf(q host.Reasoning, words string, at time.Time) memory.Message {
 }
 
 // hear reads an answer to a question that was just asked, or else what the user
-// declares: by the rules now, and by the model in the background. It may be repeated.
-func (r *Recall) hear(ctx context.Context, m memory.Message, input int) (h heard, err error) {
-	h, answered, err := r.answered(ctx, m, input)
+// declares: by the rules now, and by the model in the background. The message is the
+// user's own, and the so many-th that they said in its session. It may be repeated.
+func (r *Recall) hear(ctx context.Context, m memory.Message, spoken int) (h heard, err error) {
+	h, answered, err := r.answered(ctx, m, spoken)
 	if err != nil || answered {
 		return h, err
 	}
@@ -59,7 +59,7 @@ const requestBytes = 4
 // the session, and the rest of it with the session's next answer. What it says of words
 // that were forgotten meanwhile is nothing.
 func (r *Recall) askModel(m memory.Message, byRules []memory.Node) {
-	if r.Ask == nil || strings.TrimSpace(m.Text) == "" {
+	if r.Ask == nil {
 		return
 	}
 	ref := host.SessionRef{Tenant: m.Tenant, User: m.User, Session: m.Session}
@@ -94,12 +94,19 @@ func hearingIn(ref host.SessionRef) string {
 	return hearingBy(ownerOf(ref)) + fmt.Sprintf("%q input ", ref.Session)
 }
 
-// isForgotten reports whether what was said in a session at a time was forgotten since,
-// also elsewhere: with everything of its user, or by the session's purge.
+// forgotSince reports whether anything of a user was forgotten since a time, by whichever
+// process. What it was nobody can tell any more, so it may be all that came before; and of
+// what came at no time that is known, it may be, too.
+func (r *Recall) forgotSince(ctx context.Context, o keeper.Owner, at time.Time) (bool, error) {
+	last, err := r.Keeper.LastForgotten(ctx, o)
+	return err == nil && !last.Before(at), err
+}
+
+// isForgotten reports whether what was said in a session at a time may have been forgotten
+// since, or the session purged, which a turn that has it need not ask.
 func (r *Recall) isForgotten(ctx context.Context, ref host.SessionRef, at time.Time) (bool, error) {
-	until, err := r.Keeper.ForgottenUntil(ctx, ownerOf(ref))
-	if err != nil || !until.Before(at) {
-		return true, err
+	if gone, err := r.forgotSince(ctx, ownerOf(ref), at); err != nil || gone {
+		return gone, err
 	}
 	filter := state.RecordFilter{Session: ref, Kinds: []host.RecordKind{host.RecordEvent}}
 	for {
@@ -181,13 +188,13 @@ func (r *Recall) keepDeclared(ctx context.Context, m memory.Message, nodes []mem
 
 // answered reads a message as the answer to one of the questions that it may answer,
 // the one that was asked last first, and keeps the answer.
-func (r *Recall) answered(ctx context.Context, m memory.Message, input int) (h heard, ok bool, err error) {
+func (r *Recall) answered(ctx context.Context, m memory.Message, spoken int) (h heard, ok bool, err error) {
 	o := keeper.Owner{Tenant: m.Tenant, User: m.User}
 	questions, err := r.Keeper.Waiting(ctx, o)
 	if err != nil {
 		return h, false, err
 	}
-	questions = slices.DeleteFunc(questions, func(q memory.Question) bool { return !q.AnswerableBy(m.Session, input) })
+	questions = slices.DeleteFunc(questions, func(q memory.Question) bool { return !q.AnswerableBy(m.Session, spoken) })
 	slices.SortFunc(questions, func(a, b memory.Question) int {
 		return cmp.Or(b.AskedInput-a.AskedInput, b.Asked.Compare(a.Asked))
 	})

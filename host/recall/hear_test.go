@@ -239,7 +239,7 @@ func TestWhatALateHookWasToTellIsToldByTheNext(t *testing.T) {
 	r.hasUsed(session(1), host.Amount{Tokens: 5})
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
-	in, err := r.before(late, host.Reasoning{Session: session(1), Input: 1, Round: 1, Text: "hello"})
+	in, err := r.before(late, host.Reasoning{Session: session(1), Input: 1, Round: 1, Said: "hello", SaidAt: r.now})
 	must(t, err)
 	if rest := r.used1(t, 1, "hello"); in.Used.Tokens != 0 || rest.Tokens != 5 {
 		t.Errorf("told %d tokens too late, and then %d", in.Used.Tokens, rest.Tokens)
@@ -268,7 +268,7 @@ func TestAHearingThatIsBrokenOffIsLogged(t *testing.T) {
 // used1 gives what is told to have been used before an answer.
 func (r *rig) used1(t *testing.T, n int, words string) host.Amount {
 	t.Helper()
-	in, err := r.before(t.Context(), host.Reasoning{Session: session(n), Input: r.input, Round: 1, Text: words})
+	in, err := r.before(t.Context(), r.about(n, words))
 	must(t, err)
 	return in.Used
 }

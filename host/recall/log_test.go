@@ -89,7 +89,7 @@ func TestTheFactsOfAResultAreKeptBesideManyMemories(t *testing.T) {
 		items = fmt.Appendf(items, `,{"sku":"A%d","price":%d,"stock":%d}`, i, i, i)
 	}
 	items[0] = '['
-	q := host.Reasoning{Session: session(1), Input: 1, Outcomes: []host.Outcome{{Call: "k", Tool: "shop.look", Status: host.Done, Data: append(items, ']')}}}
+	q := host.Reasoning{Session: session(1), Input: 1, SaidAt: r.now, Outcomes: []host.Outcome{{Call: "k", Tool: "shop.look", Status: host.Done, Data: append(items, ']')}}}
 	r.begin(q)
 	r.keepFacts(ctx, q)
 	if facts := len(r.have(keeper.Page{Layers: []memory.Layer{memory.Fact}})) - 8*keeper.MaxRemember; facts != 80 || !r.isKept(q, "k") {

@@ -46,7 +46,7 @@ func (r *Recall) choices(ctx context.Context, q host.Reasoning, found []memory.N
 // askChoice notes for a turn the choice that the user's words are about.
 func (r *Recall) askChoice(ctx context.Context, q host.Reasoning) {
 	var points []memory.Point
-	for _, topic := range memory.TopicsIn(q.Text) {
+	for _, topic := range memory.TopicsIn(q.Said) {
 		points = append(points, memory.Point{Tenant: q.Session.Tenant, User: q.Session.User, Topic: topic})
 	}
 	if question := r.question(ctx, q, points, memory.Question.IsChoice); question != "" {
@@ -73,9 +73,9 @@ func (r *Recall) question(ctx context.Context, q host.Reasoning, points []memory
 		said, other, counts, failed := r.askedAbout(ctx, o, next)
 		switch err = failed; {
 		case err == nil && counts && next.IsChoice():
-			return r.word(q, next.ChoiceText(said, other, localeOf(q.Text)), said.Text, other.Text)
+			return r.word(q, next.ChoiceText(said, other, localeOf(wordsOf(q))), said.Text, other.Text)
 		case err == nil && counts:
-			return r.word(q, next.Text(said, localeOf(q.Text)), said.Text)
+			return r.word(q, next.Text(said, localeOf(wordsOf(q))), said.Text)
 		}
 		r.know(q, func(t *turn) { t.question = "" })
 		waiting = slices.DeleteFunc(waiting, func(w memory.Question) bool { return w.ID == next.ID }) // there is nothing left to ask

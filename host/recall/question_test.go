@@ -191,7 +191,7 @@ func TestTheQuestionStandsBeforeAllRemarks(t *testing.T) {
 		many = append(many, fmt.Sprint("remark ", i))
 	}
 	r.input++
-	q := host.Reasoning{Session: session(3), Input: r.input, Round: 1, Text: "开场"}
+	q := r.about(3, "开场")
 	r.begin(q)
 	r.know(q, func(at *turn) { at.heard, at.hearing, at.choice = true, heard{remarks: many}, "which counts?" })
 	lines := strings.Split(r.recollect(t.Context(), q).Text, "\n")

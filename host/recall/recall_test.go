@@ -26,6 +26,7 @@ type rig struct {
 	store *state.Store
 	now   time.Time
 	input int
+	said  time.Time   // when the last input came
 	done  int         // calls
 	live  host.LiveID // that its sessions belong to
 	told  string      // to the model, last
@@ -40,6 +41,7 @@ func newRig(t *testing.T, settings Settings) *rig {
 	t.Helper()
 	ctx := t.Context()
 	r := &rig{t: t, now: time.Now().UTC()}
+	r.said = r.now
 	store, err := state.Open(ctx, filepath.Join(t.TempDir(), "store.db"), state.Options{})
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
@@ -72,6 +74,7 @@ func session(n int) host.SessionRef {
 func (r *rig) say(n int, words string) (told string, recalled []abi.Memory, notes string) {
 	r.t.Helper()
 	r.input++
+	r.said = r.now
 	return r.asked(n, words)
 }
 
@@ -81,13 +84,18 @@ func (r *rig) asked(n int, words string, outcomes ...host.Outcome) (told string,
 		if hook.PreReasoning == nil {
 			continue
 		}
-		in, err := hook.PreReasoning(r.t.Context(), host.Reasoning{Session: session(n), Live: r.live, Input: r.input, Round: 1, Text: words, Outcomes: outcomes})
+		in, err := hook.PreReasoning(r.t.Context(), r.about(n, words, outcomes...))
 		must(r.t, err)
 		told, recalled, notes = told+in.Text, append(recalled, in.Recalled...), notes+in.Note
 	}
 	must(r.t, r.Keeper.Sync(r.t.Context()))
 	r.told = told
 	return told, recalled, notes
+}
+
+// about is the question about words of the user's as the agent asks it.
+func (r *rig) about(n int, words string, outcomes ...host.Outcome) host.Reasoning {
+	return host.Reasoning{Session: session(n), Live: r.live, Input: r.input, Round: 1, Text: words, Said: words, SaidAt: r.said, Spoken: r.input, Outcomes: outcomes}
 }
 
 // answer gives what the guard thinks of the model's answer.
@@ -384,7 +392,7 @@ func TestWithoutTrustAnswersAreEvidence(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r.input++
-	in, err := r.form(ctx, host.Reasoning{Session: session(1), Input: r.input, Round: 1, Text: "price of it"})
+	in, err := r.form(ctx, r.about(1, "price of it"))
 	must(t, err)
 	if in.Text != memory.EvidenceOnly.Instruction("") {
 		t.Errorf("told %q", in.Text)

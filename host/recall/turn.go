@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -19,10 +20,11 @@ const (
 // A turn is what the hooks know of an input between the question to the model and
 // the end of the turn.
 type turn struct {
-	input int
-	words string    // the user's
-	begun time.Time // when the words came
-	last  time.Time // when the model was asked last
+	input  int
+	words  string    // the user's own, of this input; empty where the host made it
+	said   time.Time // when the input came
+	spoken int       // how many inputs the user had said by then: what the host makes of answers keeps none from answering a question
+	last   time.Time // when the model was asked last
 
 	heard    bool           // the words were, to their end
 	found    bool           // what fits them was
@@ -52,13 +54,18 @@ func (r *Recall) begin(q host.Reasoning) *turn {
 	now := r.Now()
 	t := r.turns[q.Session]
 	if t == nil || t.input != q.Input {
-		t = &turn{input: q.Input, words: q.Text, begun: now.UTC(), form: memory.Recommend, kept: map[host.CallID]bool{}}
+		t = &turn{input: q.Input, words: q.Said, said: q.SaidAt.UTC(), spoken: q.Spoken, form: memory.Recommend, kept: map[host.CallID]bool{}}
 		r.makeRoom(now)
 		r.turns[q.Session] = t
 	}
 	t.last = now
 	return t
 }
+
+// wordsOf gives the user's words that an answer is about: those of the input, or those of
+// the earlier one that an input which the host made goes on with. These were heard then,
+// and are not heard, answered by or quoted again.
+func wordsOf(q host.Reasoning) string { return cmp.Or(q.Said, q.Serves) }
 
 // makeRoom drops the turns that are too old, and one more where there are too many.
 // The caller holds mu.
@@ -126,10 +133,22 @@ func (r *Recall) turnEnded(ctx context.Context, e host.TurnEnd) error {
 	}
 	var asking, showing error // each is kept, whatever becomes of the other one
 	if t.question != "" && memory.Asks(e.Text, t.about...) {
-		_, asking = r.Keeper.Asked(ctx, ownerOf(e.Session), t.question, e.Session.Session, e.Input)
+		_, asking = r.Keeper.Asked(ctx, ownerOf(e.Session), t.question, e.Session.Session, t.spoken)
 	}
 	if t.shown != nil {
-		_, showing = r.Keeper.Show(ctx, *t.shown)
+		showing = r.show(ctx, e.Session, t)
 	}
 	return errors.Join(asking, showing)
+}
+
+// show keeps the trace of a decision, unless its words may have been forgotten since it
+// was made.
+func (r *Recall) show(ctx context.Context, ref host.SessionRef, t *turn) error {
+	if t.shown.Question != "" {
+		if gone, err := r.forgotSince(ctx, ownerOf(ref), t.said); err != nil || gone {
+			return err
+		}
+	}
+	_, err := r.Keeper.Show(ctx, *t.shown)
+	return err
 }

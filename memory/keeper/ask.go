@@ -16,9 +16,9 @@ func (k *Keeper) Waiting(ctx context.Context, o Owner) ([]memory.Question, error
 	return questions, fail("keeper.Waiting", err)
 }
 
-// Asked keeps that a question was asked beside the answer to an input of a session, and
-// reports whether that is new. It is not where the question was asked before, was
-// answered, or is not there any more.
+// Asked keeps that a question was asked beside the answer to an input of a session (see
+// memory.Question.AskedBy), and reports whether that is new. It is not where the question
+// was asked before, was answered, or is not there any more.
 func (k *Keeper) Asked(ctx context.Context, o Owner, question string, in host.SessionID, input int) (first bool, err error) {
 	const op = "keeper.Asked"
 	if err := o.check(); err != nil {

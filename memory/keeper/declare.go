@@ -26,8 +26,10 @@ type Declaring struct {
 // declared of the same matter before, by memory.Settle: it takes the place of what it
 // wins over, stands behind what it loses to, and where the user is to be asked both
 // stay, and a question is kept, one for a pair. All of it or nothing, and on all
-// replicas one after another, so that no pair is missed. It may be repeated. It fails
-// as Remember does, and with BadValue for another layer.
+// replicas one after another, so that no pair is missed. It may be repeated: what its
+// source has declared before is settled already, so that it takes nobody's place again,
+// whatever time it comes with. It fails as Remember does, and with BadValue for another
+// layer.
 func (k *Keeper) Declare(ctx context.Context, o Owner, n memory.Node, policy memory.ConflictPolicy) (Declaring, error) {
 	const op = "keeper.Declare"
 	if err := checkNodes(o, []memory.Node{n}); err != nil {
@@ -53,6 +55,17 @@ func (t *tx) declare(ctx context.Context, n memory.Node, policy memory.ConflictP
 	if err != nil {
 		return d, err
 	}
+	alike, err := t.findAlike(ctx, n, bandsOf(n))
+	if err != nil {
+		return d, err
+	}
+	switch made, known, err := t.ofSource(ctx, alike, n.Source); {
+	case err != nil:
+		return d, err
+	case known:
+		n.ID, n.At = made.ID, made.At
+		return t.declaredBefore(ctx, n, earlier, policy)
+	}
 	var winner memory.ID // an earlier one that this one loses to
 	for _, old := range earlier {
 		switch c := memory.Settle(policy, old, n); {
@@ -71,6 +84,19 @@ func (t *tx) declare(ctx context.Context, n memory.Node, policy memory.ConflictP
 		return Declaring{ID: d.ID, Replaced: d.Replaced}, t.standBehind(ctx, o, d.ID, winner, orTime(n.Valid.From, n.At))
 	}
 	n.ID = d.ID
+	return d, t.oppose(ctx, n, &d)
+}
+
+// declaredBefore gives what is still open about a declaration that its source has made
+// already, and changes nothing else: what was said since, and what the user made of it,
+// stands.
+func (t *tx) declaredBefore(ctx context.Context, n memory.Node, earlier []memory.Node, policy memory.ConflictPolicy) (Declaring, error) {
+	d := Declaring{ID: n.ID}
+	for _, old := range earlier {
+		if memory.Settle(policy, old, n).Outcome == memory.UserAsked && len(d.Opposed) < maxOpposed {
+			d.Opposed = append(d.Opposed, old)
+		}
+	}
 	return d, t.oppose(ctx, n, &d)
 }
 

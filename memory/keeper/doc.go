@@ -16,7 +16,8 @@
 //     of the outbox. A fact or a habit that Renew keeps takes the place of the one before
 //     (renew.go). What a user declares, Declare settles with what they declared of the same
 //     matter: it wins, loses, or both stand and a question is kept which of them counts
-//     (declare.go). So does Import with declarations that it brings (port.go).
+//     (declare.go). So does Import with declarations that it brings (port.go). Words that
+//     are heard again, as when a turn is resumed, change nothing.
 //  2. The followers of all replicas see the line, and put the memory into their
 //     indexes. An embedder, where there is one whose leg is on, gives its vector later;
 //     that is another line.
@@ -128,7 +129,7 @@
 //     questions go; traces that point to them, or quote the input that they came from,
 //     lose their words; lines of the outbox go but for one, and a receipt is written. The
 //     receipt of a whole forgetting tells readers of a log what not to learn again
-//     (ForgottenUntil).
+//     (ForgottenUntil), and the last one of any tells who hears words late (LastForgotten).
 //  3. Every index drops them. No recall gives them from the commit on, since it reads
 //     the truth.
 //  4. The database's files are scrubbed. If that fails it is tried again until it is done.

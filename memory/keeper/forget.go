@@ -396,12 +396,24 @@ const wholeUntil = "SELECT MAX(forgotten_at) FROM memory_receipt" + ofOwner + " 
 // it never was. What a log or another source tells of the time until then is not to be
 // learnt again.
 func (k *Keeper) ForgottenUntil(ctx context.Context, o Owner) (time.Time, error) {
-	const op = "keeper.ForgottenUntil"
+	return k.forgottenAt(ctx, "keeper.ForgottenUntil", wholeUntil, o)
+}
+
+const lastOf = "SELECT MAX(forgotten_at) FROM memory_receipt" + ofOwner
+
+// LastForgotten gives when anything of an owner was forgotten last, and zero where nothing
+// ever was. What was said or seen until then, and is only heard now, may be what was
+// forgotten.
+func (k *Keeper) LastForgotten(ctx context.Context, o Owner) (time.Time, error) {
+	return k.forgottenAt(ctx, "keeper.LastForgotten", lastOf, o)
+}
+
+func (k *Keeper) forgottenAt(ctx context.Context, op, query string, o Owner) (time.Time, error) {
 	if err := o.check(); err != nil {
 		return time.Time{}, fail(op, err)
 	}
 	var at sql.NullInt64
-	_, err := row(ctx, k.db.Reads, wholeUntil, ownerArgs(o), &at)
+	_, err := row(ctx, k.db.Reads, query, ownerArgs(o), &at)
 	return timeOf(at.Int64), fail(op, err)
 }
 

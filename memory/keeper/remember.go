@@ -132,10 +132,35 @@ func (t *tx) addBands(ctx context.Context, o Owner, id memory.ID, marks [bands]i
 	return err
 }
 
-// findSame looks for a memory that says the same, until the same time, and still counts
-// or comes from the same source. One that said so until another time says something else:
-// a coupon of last week is no news of this week's.
+// findSame looks for a memory that says the same, and still counts or comes from the same
+// source.
 func (t *tx) findSame(ctx context.Context, n memory.Node, marks [bands]int64) (stored, bool, error) {
+	found, err := t.findAlike(ctx, n, marks)
+	if err != nil {
+		return stored{}, false, err
+	}
+	for _, s := range found {
+		if counts(s.Status) {
+			return s, true, nil
+		}
+	}
+	return t.ofSource(ctx, found, n.Source)
+}
+
+// ofSource gives the one of some memories that a source has counted for, if there is one.
+func (t *tx) ofSource(ctx context.Context, some []stored, from memory.Source) (stored, bool, error) {
+	for _, s := range some {
+		if known, err := t.knows(ctx, s, SourceKey(from)); err != nil || known {
+			return s, known, err
+		}
+	}
+	return stored{}, false, nil
+}
+
+// findAlike gives the memories that say the same until the same time, whether they count
+// or not. One that said so until another time says something else: a coupon of last week
+// is no news of this week's.
+func (t *tx) findAlike(ctx context.Context, n memory.Node, marks [bands]int64) ([]stored, error) {
 	o := Owner{n.Tenant, n.User}
 	args := ownerArgs(o)
 	for _, band := range marks {
@@ -143,25 +168,11 @@ func (t *tx) findSame(ctx context.Context, n memory.Node, marks [bands]int64) (s
 	}
 	mates, err := texts[memory.ID](ctx, t.on, bandMates, append(args, sameMatches)...)
 	if err != nil || len(mates) == 0 {
-		return stored{}, false, err
+		return nil, err
 	}
 	slices.Sort(mates)
 	found, err := findAll(ctx, t.on, o, slices.Compact(mates))
-	if err != nil {
-		return stored{}, false, err
-	}
-	found = slices.DeleteFunc(found, func(s stored) bool { return !sameMeaning(s.Node, n) || !s.until().Equal(n.Valid.Until) })
-	for _, s := range found {
-		if counts(s.Status) {
-			return s, true, nil
-		}
-	}
-	for _, s := range found {
-		if known, err := t.knows(ctx, s, SourceKey(n.Source)); err != nil || known {
-			return s, known, err
-		}
-	}
-	return stored{}, false, nil
+	return slices.DeleteFunc(found, func(s stored) bool { return !sameMeaning(s.Node, n) || !s.until().Equal(n.Valid.Until) }), err
 }
 
 // counts tells whether saying so again adds to a memory; else it makes a new one.
