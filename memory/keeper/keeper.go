@@ -50,6 +50,7 @@ type Config struct {
 	Progress func(done int)
 
 	dutyTime time.Duration // dutyTime by default; less in a test
+	tending  time.Duration // tendEvery by default; longer in a test, which such work would disturb
 }
 
 // A Keeper keeps the memories of one host: the truth in its database, and an index
@@ -74,6 +75,7 @@ type Keeper struct {
 	lock     string // ends a SELECT of a row that the transaction will write
 	holder   string // of duties
 	dutyTime time.Duration
+	tending  time.Duration
 
 	wake    chan struct{} // a commit of this keeper's: look at the outbox now
 	toEmbed chan struct{} // there is something to embed
@@ -119,7 +121,7 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 	if k.initialTrust == 0 {
 		k.initialTrust = memory.InitialTrust
 	}
-	k.dutyTime = cmp.Or(c.dutyTime, dutyTime)
+	k.dutyTime, k.tending = cmp.Or(c.dutyTime, dutyTime), cmp.Or(c.tending, tendEvery)
 	if k.ranking == (memory.Ranking{}) {
 		k.ranking = memory.Measured()
 	}
@@ -196,7 +198,7 @@ const (
 
 // tend does what nobody waits for.
 func (k *Keeper) tend(ctx context.Context) {
-	counting, tending := time.NewTicker(countsEvery), time.NewTicker(tendEvery)
+	counting, tending := time.NewTicker(countsEvery), time.NewTicker(k.tending)
 	defer counting.Stop()
 	defer tending.Stop()
 	for {
