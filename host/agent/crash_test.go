@@ -86,6 +86,7 @@ func (s *crashSite) replica(now func() time.Time) *house {
 	s.t.Helper()
 	h := newReplica(s.t, s.path, "replica", s.set, state.Options{Now: now})
 	h.agent.Model = s.model
+	h.agent.Lease = state.MaxLeaseTime // no renewal is counted among the turn's transactions
 	return h
 }
 

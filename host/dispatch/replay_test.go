@@ -272,11 +272,16 @@ func TestAReducersReplayComparesWhatItSaw(t *testing.T) {
 // TestWhatCannotBeTheSameIsSaid: a clock stops a run where it will, and a
 // recording may have been cut.
 func TestWhatCannotBeTheSameIsSaid(t *testing.T) {
-	g := newGate(t, deadline(200*time.Millisecond))
+	g := newGate(t, deadline(400*time.Millisecond)) // which all its replays take, too
 	o := g.do("misbehave", `{"how":"loop"}`)
 	wantProblem(t, o, host.Failed, abi.Deadline)
 	g.wantReplayed(o.Call, ReplayPart, StoppedByClock)
-	g.tamper(o.Call, func(r *grant.Recording, _ *grant.Stored) { r.Calls[0].Args[0] = []byte("clean") })
+	g.tamper(o.Call, func(r *grant.Recording, _ *grant.Stored) {
+		if len(r.Calls) == 0 {
+			t.Fatal("it was stopped before it called the host")
+		}
+		r.Calls[0].Args[0] = []byte("clean")
+	})
 	g.wantReplayed(o.Call, ReplayParted, AtHostCall)
 
 	r, _ := newRoomGate(t)

@@ -215,7 +215,7 @@ func (s *study) wantNothing(before string) {
 // again, and keeps nothing until then.
 func TestAnArtifactWaitsForALinterThatIsFree(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "open")
-	s := newStudy(t, artifacts(abi.Artifact{Path: "'a.py'", Format: "py"}), manifest.Linter{Ext: []string{"py"}, Run: []string{"sh", "-c", "while ! [ -e " + gate + " ]; do sleep 0.05; done", "sh"}})
+	s := newStudy(t, artifacts(abi.Artifact{Path: "'a.py'", Format: "py"}), manifest.Linter{Ext: []string{"py"}, Run: []string{"sh", "-c", "echo >>" + gate + ".begun; while ! [ -e " + gate + " ]; do sleep 0.05; done", "sh"}})
 	var others sync.WaitGroup
 	for _, tenant := range []host.TenantID{"globex", "globex", "initech", "initech"} { // as many as run at once
 		others.Go(func() { _, _ = s.d.Linter.Lint(context.Background(), tenant, "py", []byte("x")) })
@@ -225,7 +225,10 @@ func TestAnArtifactWaitsForALinterThatIsFree(t *testing.T) {
 		others.Wait()
 		return ctx.Err()
 	}
-	time.Sleep(500 * time.Millisecond) // for them to begin
+	for begun := 0; begun < 4; time.Sleep(10 * time.Millisecond) {
+		said, _ := os.ReadFile(gate + ".begun")
+		begun = len(said)
+	}
 	if o := s.do("write", `{"files":[{"path":"a.py","text":"x"}]}`); !o.OK() || o.Attempts != 2 {
 		t.Errorf("it ended after %d attempts with %v", o.Attempts, o.Problem)
 	}

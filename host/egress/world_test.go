@@ -114,7 +114,11 @@ func (w *world) handleFront(rw http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(query.Get("loop"))
 		http.Redirect(rw, r, fmt.Sprintf("/api/x?loop=%d", n+1), http.StatusFound)
 	case query.Has("huge"):
-		w.pour(rw, query.Get("huge"), 0)
+		var pause time.Duration
+		if query.Has("slow") {
+			pause = 5 * time.Millisecond
+		}
+		w.pour(rw, query.Get("huge"), pause)
 	case query.Has("slow"):
 		w.pour(rw, "", 20*time.Millisecond)
 	case query.Has("close"):
@@ -130,14 +134,14 @@ func (w *world) handleFront(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pour answers with 10 GB, at once or a byte now and then.
+// pour answers with 10 GB, declared or in chunks of a megabyte, or else a byte at a time.
 func (w *world) pour(rw http.ResponseWriter, declared string, pause time.Duration) {
 	const total = 10_000_000_000
 	if declared == "declared" {
 		rw.Header().Set("Content-Length", strconv.Itoa(total))
 	}
 	chunk := make([]byte, 1<<20)
-	if pause > 0 {
+	if declared == "" {
 		chunk = chunk[:1]
 	}
 	for sent := 0; sent < total; sent += len(chunk) {

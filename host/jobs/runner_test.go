@@ -74,7 +74,7 @@ func holdUntilKilled(dsn string) int {
 			return ctx.Err()
 		}))
 		if err == nil {
-			r.pace.lease = time.Second
+			r.pace.lease = 3 * time.Second
 			r.Run(context.Background())
 		}
 	}
@@ -84,6 +84,7 @@ func holdUntilKilled(dsn string) int {
 
 func TestAKilledHoldersJobIsTakenOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
+		t.Parallel() // it waits for the lease to run out
 		ran := make(chan struct{}, 1)
 		r := replicaAt(t, dsn, nil, hourly(func(context.Context) error { ran <- struct{}{}; return nil }))
 		holder := exec.Command(os.Args[0])
@@ -101,7 +102,11 @@ func TestAKilledHoldersJobIsTakenOver(t *testing.T) {
 		must(t, holder.Process.Kill())
 		holder.Wait()
 		stop := r.start()
-		<-ran
+		select {
+		case <-ran:
+		case <-time.After(time.Minute):
+			t.Errorf("nobody took it over: %+v", r.only(t))
+		}
 		stop()
 		if after := r.only(t); after.Holder != "" || after.Failure != "" || after.EndedAt.Before(before.Until) {
 			t.Errorf("before the kill %+v, after the takeover %+v", before, after)

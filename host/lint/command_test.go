@@ -101,7 +101,7 @@ func TestWhatACommandStartsEndsWithIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pids := filepath.Join(t.TempDir(), "pids")
 			l, _ := command("sh", "-c", text, pids)
-			l.patience = time.Second
+			l.patience = 2 * time.Second // which the first one takes, and in which it has started all
 			_, _ = l.Lint(context.Background(), "acme", "py", []byte("x"))
 			said, err := os.ReadFile(pids)
 			started := strings.Fields(string(said))

@@ -32,7 +32,7 @@ func TestWhatIsFoundIsGivenWhereTheRestFails(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { must(t, bare.Close()) })
 	r.Keeper = bare
-	in, err := r.before(t.Context(), host.Reasoning{Session: session(2), Input: 9, Round: 1, Said: "商品", SaidAt: r.now})
+	in, err := r.before(t.Context(), host.Reasoning{Session: session(2), Input: 9, Round: 1, Said: "商品", SaidAt: r.now()})
 	if err != nil || len(in.Recalled) != 1 || !strings.Contains(in.Note, "not all") {
 		t.Errorf("%+v, %v", in, err)
 	}
@@ -43,7 +43,7 @@ func TestWhatFailedAtTheFirstQuestionIsDoneAtTheNext(t *testing.T) {
 	r.say(1, "绝对不能卖低于50元的商品")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	q := host.Reasoning{Session: session(2), Input: 9, Round: 1, Said: "以后每次开场讲7分钟", SaidAt: r.now}
+	q := host.Reasoning{Session: session(2), Input: 9, Round: 1, Said: "以后每次开场讲7分钟", SaidAt: r.now()}
 	if in, err := r.before(gone, q); err != nil || len(in.Recalled) != 0 {
 		t.Fatalf("%+v, %v", in, err)
 	}
@@ -60,7 +60,7 @@ func TestTheUsersNewestConstraintsComeFirstAndTheRestIsCounted(t *testing.T) {
 	}
 	for i := range constraints + 2 {
 		_, err := r.Keeper.Remember(ctx, mia, []memory.Node{{Text: fmt.Sprintf("never do thing%d kind%d.", i*7, i*31), Layer: memory.Declared, Kind: memory.Constraint, Trust: .8,
-			At: r.now.Add(time.Duration(i) * time.Minute)}})
+			At: r.now().Add(time.Duration(i) * time.Minute)}})
 		must(t, err)
 	}
 	told, recalled, _ := r.say(2, "hello")
@@ -75,14 +75,14 @@ func TestTurnsThatWereBrokenOffMakeRoom(t *testing.T) {
 	for n := range maxTurns {
 		r.begin(host.Reasoning{Session: session(n), Input: 1, Said: "secret"})
 	}
-	r.now = r.now.Add(time.Second)
+	r.pass(time.Second)
 	if _, err := r.form(t.Context(), host.Reasoning{Session: session(maxTurns), Input: 1, Said: "price of it"}); err != nil {
 		t.Fatal(err)
 	}
 	if o, err := r.judge(t.Context(), host.Reasoning{Session: session(maxTurns), Input: 1, Text: "It sold 12."}); err != nil || o.Problem != nil || len(r.turns) != maxTurns {
 		t.Errorf("%+v, %v; %d turns", o, err, len(r.turns))
 	}
-	r.now = r.now.Add(turnAge)
+	r.pass(turnAge)
 	r.begin(host.Reasoning{Session: session(1), Input: 2})
 	if len(r.turns) != 1 {
 		t.Errorf("%d turns are known after an hour", len(r.turns))
@@ -125,7 +125,7 @@ func TestAQuestionGoesWithWhatIsForgotten(t *testing.T) {
 func TestTrajectoriesPushNothingOut(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()
 	for n := range keptTrajectories + 30 {
-		must(t, r.keep(ctx, mia, []memory.Node{trajectory(session(n), []done{{call: "x", tool: fmt.Sprint("shop.look", n), session: session(n), at: r.now.Add(time.Duration(n) * time.Second)}})}))
+		must(t, r.keep(ctx, mia, []memory.Node{trajectory(session(n), []done{{call: "x", tool: fmt.Sprint("shop.look", n), session: session(n), at: r.now().Add(time.Duration(n) * time.Second)}})}))
 	}
 	r.say(500, "我喜欢红色的包装 session calls done")
 	_, recalled, _ := r.say(501, "session calls done shop 包装")
@@ -159,11 +159,11 @@ func TestASessionWithoutAUserRecallsNothing(t *testing.T) {
 func TestFactsThatWereReplacedLongAgoAreRemoved(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()
 	for n := range 4 {
-		r.now = r.now.Add(time.Hour)
+		r.pass(time.Hour)
 		r.input++
 		r.asked(1, "look", host.Outcome{Call: host.CallID(fmt.Sprint("k", n)), Tool: "shop.look", Status: host.Done, Data: fmt.Appendf(nil, `{"sku":"A1","price":%d}`, 99-n)})
 	}
-	r.now = r.now.Add(replacedAge + time.Hour)
+	r.pass(replacedAge + time.Hour)
 	_, err := r.Tidy(ctx)
 	must(t, err)
 	if left := r.have(keeper.Page{Layers: []memory.Layer{memory.Fact}}); len(left) != 1 || *left[0].Claim.Low != 96 {

@@ -115,7 +115,7 @@ func (r *rig) rememberMany(n memory.Node) {
 	for base := 0; base <= keeper.MaxNewest; base += keeper.MaxRemember {
 		var some []memory.Node
 		for i := range keeper.MaxRemember {
-			n.Text, n.At = fmt.Sprintf("%s number %d", n.Scene, base+i), r.now.Add(time.Duration(base+i)*time.Second-2*keeper.MaxNewest*time.Second)
+			n.Text, n.At = fmt.Sprintf("%s number %d", n.Scene, base+i), r.now().Add(time.Duration(base+i)*time.Second-2*keeper.MaxNewest*time.Second)
 			some = append(some, n)
 		}
 		_, err := r.Keeper.Remember(r.t.Context(), mia, some)
@@ -133,7 +133,7 @@ func TestTheNewestCountsBesideMoreThanIsRead(t *testing.T) {
 	if begins := r.read(1, "你好"); !strings.Contains(begins, "said just now") {
 		t.Errorf("a session begins with %q", begins)
 	}
-	scenes, err := scenesSince(t.Context(), r.Keeper, mia, r.now.Add(-time.Minute))
+	scenes, err := scenesSince(t.Context(), r.Keeper, mia, r.now().Add(-time.Minute))
 	if must(t, err); !slices.Equal(scenes, []string{"live"}) {
 		t.Errorf("the scenes in use are %q", scenes)
 	}
@@ -154,7 +154,7 @@ func (s stuck) QueryContext(ctx context.Context, query string, args ...any) (*sq
 func TestConstraintsComeThoughNothingElseCanBeBrought(t *testing.T) {
 	r := newRig(t, shop)
 	r.kept(1, memory.Node{Text: "opens with a joke", Scene: "live"})
-	_, err := r.Keeper.Remember(t.Context(), mia, []memory.Node{{Text: "never below fifty", Layer: memory.Declared, Kind: memory.Constraint, Trust: .8, At: r.now}})
+	_, err := r.Keeper.Remember(t.Context(), mia, []memory.Node{{Text: "never below fifty", Layer: memory.Declared, Kind: memory.Constraint, Trust: .8, At: r.now()}})
 	must(t, err)
 	must(t, r.Keeper.Close())
 	db := r.store.Database()
@@ -163,9 +163,16 @@ func TestConstraintsComeThoughNothingElseCanBeBrought(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { must(t, slow.Close()) })
 	r.Keeper = slow
-	hooks, err := host.NewHooks(r.Hooks()...)
+	if bringTime >= turnTime {
+		t.Errorf("the search has %s of the hook's %s", bringTime, turnTime)
+	}
+	list := r.Hooks()
+	for i := range list {
+		list[i].Time = time.Minute // what else the hook does is in time
+	}
+	hooks, err := host.NewHooks(list...)
 	must(t, err)
-	in, err := hooks.PreReasoning(t.Context(), host.Reasoning{Session: session(2), Live: "L1", Input: firstInput, Round: 1, Said: "你好", SaidAt: r.now})
+	in, err := hooks.PreReasoning(t.Context(), host.Reasoning{Session: session(2), Live: "L1", Input: firstInput, Round: 1, Said: "你好", SaidAt: r.now()})
 	if err != nil || len(in[0].Recalled) != 1 || !strings.Contains(in[0].Recalled[0].Text, "never below fifty") {
 		t.Errorf("%+v, %v", in, err)
 	}

@@ -18,10 +18,10 @@ import (
 func TestAnEndThatIsToldAgainLeavesTheSame(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()
 	r.does(1, "shop.open", `{"minutes":3}`, host.Done)
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	must(t, r.sessionEnded(ctx, session(1)))
 	before := r.have(keeper.Page{Layers: []memory.Layer{memory.Behaviour}})
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	must(t, r.sessionEnded(ctx, session(1)))
 	if after := r.have(keeper.Page{Layers: []memory.Layer{memory.Behaviour}}); len(before) == 0 || !slices.EqualFunc(before, after, func(a, b memory.Node) bool { return a.ID == b.ID }) {
 		t.Errorf("told again, it left %+v in the place of %+v", after, before)
@@ -70,7 +70,7 @@ func TestAnEndThatGoesOnBesideAPurgeLeavesNothing(t *testing.T) {
 			r.begins("L1")
 			r.doesIn("L1", 1, "shop.open", `{"minutes":3}`, host.Done)
 			r.doesIn("L1", 2, "shop.close", `{}`, host.Done)
-			r.now = time.Now().Add(time.Minute)
+			r.sets(time.Now().Add(time.Minute))
 			must(t, r.sessionEnded(ctx, session(2)))
 			calls, err := r.calls(ctx, passage{tenant: "shop", session: session(1)})
 			must(t, err)

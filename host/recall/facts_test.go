@@ -26,7 +26,7 @@ func TestAFactOfAnEarlierRunIsKeptAsOfItsCall(t *testing.T) {
 		ended("c4", "look", `{"status":"failed","data":{"sku":"1004","price":7}}`),
 	}
 	seen := time.Now()
-	r.now = r.now.Add(3 * time.Hour)
+	r.pass(3 * time.Hour)
 	r.say(1, "look")
 	for range 2 {
 		r.asked(1, "look", told...)

@@ -15,7 +15,7 @@ func number(x float64) *float64 { return &x }
 // kept has mia's memory keep something that is so many days old, and gives its id.
 func (r *rig) kept(days int, n memory.Node) memory.ID {
 	r.t.Helper()
-	n.At, n.Trust = r.now.AddDate(0, 0, -days), 0.5
+	n.At, n.Trust = r.now().AddDate(0, 0, -days), 0.5
 	n.Layer, n.Kind = max(n.Layer, memory.Declared), memory.Preference
 	ids, err := r.Keeper.Remember(r.t.Context(), mia, []memory.Node{n})
 	must(r.t, err)
@@ -46,7 +46,7 @@ func TestTheJobKnowsTheScenesThatAUserWorksIn(t *testing.T) {
 	r = newRig(t, shop)
 	planning, _ := old(r)
 	r.doesIn("L1", 1, "shop.open", `{"minutes":3}`, host.Done)
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	must(t, r.sessionEnded(t.Context(), session(1)))
 	if gone := r.archived(); !slices.Equal(gone, []memory.ID{planning}) {
 		t.Errorf("of a user who holds lives went %v, not %v alone", gone, planning)
@@ -55,7 +55,7 @@ func TestTheJobKnowsTheScenesThatAUserWorksIn(t *testing.T) {
 	r = newRig(t, shop)
 	old(r)
 	r.doesIn("L1", 1, "shop.open", `{"minutes":3}`, host.Done)
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	must(t, r.sessionEnded(t.Context(), session(1)))
 	r.settings.Forget = &Forgetting{SceneDays: number(0)}
 	if gone := r.archived(); len(gone) != 0 {

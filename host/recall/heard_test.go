@@ -22,7 +22,7 @@ func TestADeclarationIsFoundByTheWordsBeforeIt(t *testing.T) {
 	if n.Source.Speaker != memory.UserSpeaks || n.Source.Order != 2 || strings.Contains(n.Text, "连衣裙") {
 		t.Errorf("it is %+v", n)
 	}
-	want := memory.TurnText("今天连衣裙卖得很好，退货也少。", memory.UserSpeaks, r.now, n.Text)
+	want := memory.TurnText("今天连衣裙卖得很好，退货也少。", memory.UserSpeaks, r.now(), n.Text)
 	if n.IndexText != want {
 		t.Errorf("it is found by %q, want %q", n.IndexText, want)
 	}

@@ -44,7 +44,7 @@ func TestALivesEndKeepsWhatWasDoneInItOverItsSessions(t *testing.T) {
 	r.doesIn("L1", 2, "shop.close", `{}`, host.Failed)
 	r.doesIn("L2", 3, "shop.open", `{"minutes":9}`, host.Done)
 	r.does(4, "shop.open", `{"minutes":99}`, host.Done)
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	r.event("live.start", "L1")
 	if seen := r.behaviour(); len(seen) != 0 {
 		t.Fatalf("a live's start made %q", seen)
@@ -79,7 +79,7 @@ func TestSessionsOfOneLiveCountOnce(t *testing.T) {
 		r.begins(id)
 		for n := 10 * live; n < 10*live+3; n++ {
 			r.doesIn(id, n, "shop.open", `{"minutes":3}`, host.Done)
-			r.now = r.now.Add(time.Hour)
+			r.pass(time.Hour)
 			must(t, r.sessionEnded(ctx, session(n)))
 		}
 		r.event("live.end", id)
@@ -120,7 +120,7 @@ func TestAPurgedSessionIsNotToldByItsLive(t *testing.T) {
 	r.begins("L1")
 	r.doesIn("L1", 1, "shop.open", `{"minutes":3}`, host.Done)
 	r.doesIn("L1", 2, "shop.close", `{}`, host.Done)
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	r.event("live.end", "L1")
 	if len(r.behaviour()) != 2 {
 		t.Fatalf("the live left %q", r.behaviour())
@@ -137,7 +137,7 @@ func TestAPurgeLeavesTheOtherSessionsOfItsLive(t *testing.T) {
 	r.begins("L1")
 	r.doesIn("L1", 1, "shop.close", `{}`, host.Done)
 	r.doesIn("L1", 2, "shop.close", `{}`, host.Done)
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	for n := 1; n <= 2; n++ {
 		must(t, r.sessionEnded(ctx, session(n)))
 	}

@@ -43,11 +43,11 @@ func TestAHabitOfOneSessionStandsBesideThatOfSeveral(t *testing.T) {
 	for n := range 5 {
 		r.does(n, "shop.open", fmt.Sprintf(`{"minutes":%d}`, 10+n), host.Done)
 	}
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	must(t, r.Observe(ctx, "shop"))
 	for n := 9; n < 11; n++ {
 		r.does(n, "shop.open", `{"minutes":2}`, host.Done)
-		r.now = r.now.Add(time.Minute)
+		r.pass(time.Minute)
 		must(t, r.sessionEnded(ctx, session(n)))
 	}
 	habits := r.habits()
@@ -60,11 +60,11 @@ func TestAHabitOfOneSessionStandsBesideThatOfSeveral(t *testing.T) {
 func TestAHabitIsRenewedBesideManyTrajectories(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()
 	for n := range 260 {
-		must(t, r.keep(ctx, mia, []memory.Node{trajectory(session(n), []done{{call: "x", tool: fmt.Sprint("shop.t", n), session: session(n), at: r.now}})}))
+		must(t, r.keep(ctx, mia, []memory.Node{trajectory(session(n), []done{{call: "x", tool: fmt.Sprint("shop.t", n), session: session(n), at: r.now()}})}))
 	}
 	for n := range 4 {
 		r.does(1000+n, "shop.open", fmt.Sprintf(`{"minutes":%d}`, 13+n), host.Done)
-		r.now = time.Now().Add(time.Minute)
+		r.sets(time.Now().Add(time.Minute))
 		must(t, r.Observe(ctx, "shop"))
 	}
 	if habits := r.habits(); len(habits) != 1 || habits[0].Lives != 4 {
@@ -89,7 +89,7 @@ func TestTheFactsOfAResultAreKeptBesideManyMemories(t *testing.T) {
 		items = fmt.Appendf(items, `,{"sku":"A%d","price":%d,"stock":%d}`, i, i, i)
 	}
 	items[0] = '['
-	q := host.Reasoning{Session: session(1), Input: 1, SaidAt: r.now, Outcomes: []host.Outcome{{Call: "k", Tool: "shop.look", Status: host.Done, Data: append(items, ']')}}}
+	q := host.Reasoning{Session: session(1), Input: 1, SaidAt: r.now(), Outcomes: []host.Outcome{{Call: "k", Tool: "shop.look", Status: host.Done, Data: append(items, ']')}}}
 	r.begin(q)
 	r.keepFacts(ctx, q)
 	if facts := len(r.have(keeper.Page{Layers: []memory.Layer{memory.Fact}})) - 8*keeper.MaxRemember; facts != 80 || !r.isKept(q, "k") {
@@ -103,7 +103,7 @@ func TestTheLogDoesNotTellWhatWasForgotten(t *testing.T) {
 	for n := range 4 {
 		r.does(n, "shop.open", `{"minutes":3}`, host.Done)
 	}
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	must(t, r.Observe(ctx, "shop"))
 	if len(r.habits()) != 1 {
 		t.Fatalf("habits %+v", r.habits())

@@ -26,7 +26,7 @@ func TestAPurgedSessionLeavesNothingInMemory(t *testing.T) {
 	r.answer(2, "上周 79 元卖出 30 件。")
 	r.ends(2)
 	r.asked(2, "定价多少？", host.Outcome{Call: "look", Tool: "shop.look", Status: host.Done, Data: json.RawMessage(`{"sku":"1001","price":89}`)})
-	r.now = time.Now().Add(time.Minute)
+	r.sets(time.Now().Add(time.Minute))
 	must(t, r.sessionEnded(ctx, session(2)))
 	must(t, r.Observe(ctx, "shop"))
 	if len(r.habits()) != 2 {

@@ -19,7 +19,7 @@ import (
 func (r *rig) opposes() (told string) {
 	r.t.Helper()
 	r.say(1, "价格绝对不能低于59元")
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	told, _, _ = r.say(1, "价格绝对不能超过50元")
 	return told
 }
@@ -71,7 +71,7 @@ func TestThePolicySaysHowPreferencesAreSettled(t *testing.T) {
 		t.Run(conflicts, func(t *testing.T) {
 			r := newRig(t, Settings{}.And(Settings{Conflicts: conflicts}).And(Settings{}))
 			r.say(1, "每次开场讲10分钟")
-			r.now = r.now.Add(time.Hour)
+			r.pass(time.Hour)
 			told, _, _ := r.say(1, "以后每次开场讲3分钟")
 			if left := r.declared(); len(left) != map[bool]int{false: 1, true: 2}[asked] || strings.Contains(told, asksChoice) != asked {
 				t.Errorf("told %q; what counts is %+v", told, left)
@@ -85,7 +85,7 @@ func TestThePolicySaysHowPreferencesAreSettled(t *testing.T) {
 func TestAChoiceWaitsForItsMatter(t *testing.T) {
 	r := newRig(t, shop)
 	r.opposes() // the turn is broken off: nothing was asked
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	if told, _, _ := r.say(2, "你好"); strings.Contains(told, asksChoice) || !strings.Contains(told, "keep to both") {
 		t.Errorf("beside the point: %s", told)
 	}
@@ -119,7 +119,7 @@ func TestAChoiceWaitsForItsMatter(t *testing.T) {
 	if q := r.choice(); !q.Settled() || len(r.declared()) != 2 {
 		t.Errorf("the answer left %+v", q)
 	}
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	if told, _, _ = r.say(4, "价格绝对不能超过50元"); strings.Contains(told, asksChoice) || strings.Contains(told, "contradict") {
 		t.Errorf("said again after both were kept: %s", told)
 	}
@@ -130,7 +130,7 @@ func TestOneQuestionIsAskedInATurn(t *testing.T) {
 	r := newRig(t, shop)
 	r.livesOtherwise()
 	r.opposes() // that turn is broken off, and given up after an hour
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	told, _, _ := r.say(5, "开场怎么安排，定价怎么安排")
 	if strings.Count(told, asksChoice) != 1 || !strings.Contains(told, "①") {
 		t.Errorf("told %s", told)
@@ -149,7 +149,7 @@ func TestTheModelsReadingReplacesNothing(t *testing.T) {
 	r.Ask = func(context.Context, string, string, json.RawMessage) (string, host.Amount, error) {
 		return fmt.Sprintf(`{"declarations":[{"evidence":%q,"kind":"preference","scene":"live","claim":{"topic":"opening.minutes","low":8,"high":8,"unit":"分钟"}}]}`, words), host.Amount{}, nil
 	}
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	r.say(1, words)
 	r.settle()
 	var ten memory.Node
@@ -210,7 +210,7 @@ func TestAQuestionThatWasPassedOverIsNotTheLast(t *testing.T) {
 		if id := r.askedFor(t, session, "开场怎么安排"); id != "" {
 			asked = append(asked, fmt.Sprint(session))
 		}
-		r.now = r.now.Add(24 * time.Hour)
+		r.pass(24 * time.Hour)
 		r.does(session, "shop.open", `{"minutes":3}`, host.Done)
 		must(t, r.sessionEnded(t.Context(), host.SessionRef{Tenant: mia.Tenant, User: mia.User, Session: host.SessionID(fmt.Sprint("s", session))}))
 	}
@@ -218,7 +218,7 @@ func TestAQuestionThatWasPassedOverIsNotTheLast(t *testing.T) {
 		t.Errorf("asked in the sessions %v, want %s", asked, want)
 	}
 	for i, days := range []int{170, 20} {
-		r.now = r.now.AddDate(0, 0, days)
+		r.sets(r.now().AddDate(0, 0, days))
 		_, err := r.Tidy(t.Context())
 		must(t, err)
 		if waiting := must1(r.Keeper.Waiting(t.Context(), mia))(t); len(waiting) != 1-i {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,6 @@ type rig struct {
 	*Recall
 	t     *testing.T
 	store *state.Store
-	now   time.Time
 	input int
 	said  time.Time   // when the last input came
 	done  int         // calls
@@ -32,6 +32,26 @@ type rig struct {
 	told  string      // to the model, last
 
 	settings Settings
+
+	clock struct {
+		sync.Mutex
+		at time.Time // guarded by the mutex; see now
+	}
+}
+
+// now is the rig's clock, which the keeper reads in the background, too.
+func (r *rig) now() time.Time {
+	r.clock.Lock()
+	defer r.clock.Unlock()
+	return r.clock.at
+}
+
+func (r *rig) pass(d time.Duration) { r.sets(r.now().Add(d)) }
+
+func (r *rig) sets(at time.Time) {
+	r.clock.Lock()
+	defer r.clock.Unlock()
+	r.clock.at = at
 }
 
 // mia is whose the sessions are.
@@ -40,13 +60,13 @@ var mia = keeper.Owner{Tenant: "shop", User: "mia"}
 func newRig(t *testing.T, settings Settings) *rig {
 	t.Helper()
 	ctx := t.Context()
-	r := &rig{t: t, now: time.Now().UTC()}
-	r.said = r.now
+	r := &rig{t: t}
+	r.sets(time.Now().UTC())
+	r.said = r.now()
 	store, err := state.Open(ctx, filepath.Join(t.TempDir(), "store.db"), state.Options{})
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
-	clock := func() time.Time { return r.now }
-	k, err := keeper.Open(ctx, keeper.Config{DB: store.Database(), Store: index.New(), Now: clock, Logger: slog.New(slog.DiscardHandler)})
+	k, err := keeper.Open(ctx, keeper.Config{DB: store.Database(), Store: index.New(), Now: r.now, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(func() { must(t, k.Close()) })
 	if problem := settings.Check(); problem != nil {
@@ -54,7 +74,7 @@ func newRig(t *testing.T, settings Settings) *rig {
 	}
 	r.store = store
 	r.settings = settings
-	r.Recall = New(Config{Keeper: k, Store: store, Settings: func(host.TenantID) Settings { return r.settings }, Now: clock, Logger: slog.New(slog.DiscardHandler)})
+	r.Recall = New(Config{Keeper: k, Store: store, Settings: func(host.TenantID) Settings { return r.settings }, Now: r.now, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -74,7 +94,7 @@ func session(n int) host.SessionRef {
 func (r *rig) say(n int, words string) (told string, recalled []abi.Memory, notes string) {
 	r.t.Helper()
 	r.input++
-	r.said = r.now
+	r.said = r.now()
 	return r.asked(n, words)
 }
 
@@ -159,7 +179,7 @@ func (r *rig) livesOtherwise() {
 	r.t.Helper()
 	r.say(1, "每次开场讲10分钟")
 	for n := 2; n <= 4; n++ {
-		r.now = r.now.Add(24 * time.Hour)
+		r.pass(24 * time.Hour)
 		r.does(n, "shop.open", `{"minutes":3}`, host.Done)
 		must(r.t, r.sessionEnded(r.t.Context(), session(n)))
 	}
@@ -201,7 +221,7 @@ func TestThreeContradictionsMakeOneQuestion(t *testing.T) {
 		if told, _, _ := r.say(n, "开场讲什么好"); strings.Contains(told, "10") {
 			t.Fatalf("session %d was asked already: %s", n, told)
 		}
-		r.now = r.now.Add(24 * time.Hour)
+		r.pass(24 * time.Hour)
 		r.does(n, "shop.open", `{"minutes":3}`, host.Done)
 		must(t, r.sessionEnded(ctx, session(n)))
 	}
@@ -336,7 +356,7 @@ func TestTheLogMakesHabitsOfWhatWasDone(t *testing.T) {
 		r.does(n, "shop.open", `{"minutes":99}`, host.Failed)
 		r.does(n, "shop.close", `{"minutes":77}`, host.Done)
 	}
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	for range 2 {
 		must(t, r.happened(ctx, host.BusinessEvent{Session: host.SessionRef{Tenant: "shop"}, Kind: "live.end"}))
 		r.settle()
@@ -351,7 +371,7 @@ func TestTheLogMakesHabitsOfWhatWasDone(t *testing.T) {
 func TestTidyArchivesWhatIsWorthLittleAndLeavesConstraints(t *testing.T) {
 	r, ctx := newRig(t, shop), t.Context()
 	o := keeper.Owner{Tenant: "shop", User: "mia"}
-	old := r.now.AddDate(-3, 0, 0)
+	old := r.now().AddDate(-3, 0, 0)
 	_, err := r.Keeper.Remember(ctx, o, []memory.Node{
 		{Text: "price 5", Layer: memory.Fact, Kind: memory.FactOf, Freshness: memory.Fast, At: old, Trust: 0.9},
 		{Text: "never below 50", Layer: memory.Declared, Kind: memory.Constraint, At: old, Trust: 0.9},

@@ -164,9 +164,9 @@ func TestWordsOfAResumedTurnAreAsOldAsTheyWereSaid(t *testing.T) {
 	broken := r.about(1, "每次优惠券都发5元")
 	unheard := r.about(3, "每次优惠券都发8元") // broken off before it was heard
 	unheard.Input++
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	r.say(2, "以后每次优惠券都发20元")
-	r.now = r.now.Add(time.Hour)
+	r.pass(time.Hour)
 	for _, q := range []host.Reasoning{broken, unheard} {
 		q.Round = 2
 		_, err := r.another().before(t.Context(), q)
@@ -203,9 +203,9 @@ func TestAResumedTurnDoesNotLearnWhatWasForgottenSince(t *testing.T) {
 			if len(r.declared()) != 1 {
 				t.Fatalf("heard %+v", r.declared())
 			}
-			r.now = r.now.Add(time.Minute)
+			r.pass(time.Minute)
 			forget(r)
-			r.now = r.now.Add(time.Minute)
+			r.pass(time.Minute)
 			r.Recall = r.another()
 			r.hooked(q)
 			r.answer(1, "上周89元卖了12件。")
@@ -229,7 +229,7 @@ func TestNoTraceQuotesWhatWasForgottenElsewhere(t *testing.T) {
 	r := newRig(t, shop)
 	r.say(1, "定价多少，我的幸运数字是7")
 	r.answer(1, "上周89元卖了12件。")
-	r.now = r.now.Add(time.Minute)
+	r.pass(time.Minute)
 	must1(r.Keeper.Forget(t.Context(), mia, keeper.Wish{All: true}))(t)
 	r.ends(1)
 	if traces := r.traces(); len(traces) != 0 {
@@ -247,9 +247,9 @@ func TestResultsOfBeforeAForgettingAreNoFactsAfterIt(t *testing.T) {
 			if recorded {
 				must(t, r.store.Record(t.Context(), host.Record{Session: session(1), Call: "c1", Kind: host.RecordOutcome, Tool: "shop.look", Detail: json.RawMessage(`{"status":"done"}`)}))
 			}
-			r.now = time.Now().Add(time.Minute) // records have the store's clock
+			r.sets(time.Now().Add(time.Minute)) // records have the store's clock
 			must1(r.Keeper.Forget(t.Context(), mia, keeper.Wish{All: true}))(t)
-			r.now = r.now.Add(time.Minute)
+			r.pass(time.Minute)
 			r.asked(1, "look", o)
 			if facts := r.have(keeper.Page{}); len(facts) != 0 {
 				t.Errorf("learnt again: %+v", facts)

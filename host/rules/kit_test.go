@@ -2,10 +2,12 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,13 +125,19 @@ func (c *court) publish(pkg string, edit func(*abi.Manifest)) {
 	}
 }
 
+// load gives the modules that a policy names all the time that one may have, unless it
+// says otherwise: what a busy machine takes decides nothing.
 func (c *court) load(policy string) ([]host.Hook, error) {
 	c.t.Helper()
 	p, err := manifest.ParsePolicy("policy.yaml", []byte("policy: 1\nhooks:\n"+policy))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return Load(context.Background(), c.set, p.Hooks(), func() time.Time { return time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC) })
+	modules := slices.Clone(p.Hooks())
+	for i := range modules {
+		modules[i].Deadline = cmp.Or(modules[i].Deadline, manifest.MaxHookDeadline)
+	}
+	return Load(context.Background(), c.set, modules, func() time.Time { return time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC) })
 }
 
 // enforce has the dispatcher ask what a policy names, and other hooks after it.

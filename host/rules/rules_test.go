@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/abi/manifest"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/sandbox/sandboxtest"
 )
@@ -64,6 +65,15 @@ func TestASlowModuleRefusesInItsTime(t *testing.T) {
 	wantEnd(t, o, abi.Unavailable, "the rules test.rules@1.1.0 could not decide")
 	if r := c.recorded(o, "acme"); !strings.Contains(r, "units of fuel") {
 		t.Errorf("what it used is not on record: %s", r)
+	}
+}
+
+func TestAModuleHasTheTimeOfAnyHookUnlessThePolicyGivesIt(t *testing.T) {
+	if d := deadlineOf(manifest.PolicyHook{}); d != host.DefaultHookTime {
+		t.Errorf("without a word it has %s", d)
+	}
+	if d := deadlineOf(manifest.PolicyHook{Deadline: time.Minute}); d != time.Minute {
+		t.Errorf("it has %s of a minute", d)
 	}
 }
 

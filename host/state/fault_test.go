@@ -177,6 +177,7 @@ func TestAServerThatIsKilledLosesAndRepeatsNothing(t *testing.T) { killServer(t,
 func killServer(t *testing.T, kills int) {
 	server := statetest.Start(t)
 	s := openAt(t, server.Database(t), Options{})
+	s.writer.search = 2 * time.Minute // so long a server may take to be there again
 	const callers = 6
 	var confirmed sync.Map
 	var stop atomic.Bool

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/index"
 )
 
 func TestEveryChangeIsReversible(t *testing.T) {
@@ -527,4 +528,31 @@ func TestAClosedKeeperSaysSoAndClosesOnce(t *testing.T) {
 	must(t, k.Close())
 	k.testOnlyRemember(t, ann, said("the truth is still there")) // its index is not
 	wantCode(t, k.Sync(t.Context()), abi.StoreFailure)
+}
+
+// A patient store puts nothing in until whoever waits for that gives up.
+type patient struct {
+	memory.Store
+	begun chan struct{}
+}
+
+func (s *patient) Put(ctx context.Context, entries []memory.Entry) error {
+	if len(entries) == 0 {
+		return s.Store.Put(ctx, entries)
+	}
+	close(s.begun)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestWhatCloseBreaksOffIsNoFailureOfTheIndex(t *testing.T) {
+	store := &patient{Store: index.New(), begun: make(chan struct{})}
+	k := sqliteRig(t).open(func(c *Config) { c.Store = store })
+	k.testOnlyRemember(t, ann, said("prefers jasmine tea"))
+	<-store.begun
+	must(t, k.Close())
+	wantCode(t, k.Sync(t.Context()), abi.StoreFailure) // and not Cancelled
+	if err := k.lastFailure(); err != nil {
+		t.Errorf("the index is said to have failed: %v", err)
+	}
 }

@@ -38,6 +38,19 @@ func usurp(t testing.TB, r rig, name string) {
 	}))
 }
 
+// renewed waits until a duty is held up to a time, and reports whether it was.
+func renewed(ctx context.Context, t testing.TB, r rig, name string, to time.Time) bool {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ctx.Err() == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		var until int64
+		_, err := row(t.Context(), r.db.Reads, "SELECT held_until FROM memory_duty WHERE duty = ?", []any{name}, &until)
+		if must(t, err); until >= to.UnixMicro() {
+			return true
+		}
+	}
+	return false
+}
+
 // wait waits until a context ends, but not for ever.
 func wait(ctx context.Context) {
 	select {
@@ -46,15 +59,24 @@ func wait(ctx context.Context) {
 	}
 }
 
+// By a clock that is set by hand, since the duty's own time passes only as fast as it is
+// renewed.
 func TestALongFillKeepsItsDuty(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
-		const duty = 800 * time.Millisecond
+		const duty = 3 * time.Second
+		now := newClock()
 		store := &held{counting: counting{Store: index.New()}}
-		with := func(c *Config) { c.Store, c.Shared, c.dutyTime, c.Poll = store, true, duty, 10*time.Millisecond }
+		with := func(c *Config) {
+			c.Store, c.Shared, c.dutyTime, c.Poll, c.Now = store, true, duty, 10*time.Millisecond, now.now
+		}
 		writer := r.open(func(c *Config) { c.Store = nil })
 		writer.testOnlyRemember(t, ann, said("common one"))
-		store.before = func(context.Context) { // one Put takes longer than the duty is kept without a word
-			time.Sleep(2 * duty)
+		store.before = func(ctx context.Context) { // one Put takes longer than the duty is kept without a word
+			for range 2 {
+				if at := now.move(duty * 3 / 4); !renewed(ctx, t, r, dutyIndex, at.Add(duty)) {
+					t.Error("the duty is not renewed")
+				}
+			}
 			r.again().open(with)
 		}
 		r.open(with)
@@ -86,7 +108,7 @@ func TestARebuildIsDoneByTheReplicaThatFollows(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		store := &counting{Store: index.New()}
 		with := func(c *Config) {
-			c.Store, c.Shared, c.dutyTime, c.Poll = store, true, 5*time.Second, 10*time.Millisecond
+			c.Store, c.Shared, c.dutyTime, c.Poll = store, true, 15*time.Second, 10*time.Millisecond
 		}
 		serving, asking := r.open(with), r.again().open(with)
 		serving.testOnlyRemember(t, ann, said("common one"), said("common two"))
@@ -128,7 +150,7 @@ func TestAFollowerDoesNotPassOverARebuildThatIsAskedFor(t *testing.T) {
 func TestWhatALateReplicaPutsInOfAForgottenMemoryIsTakenOut(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		store := &held{counting: counting{Store: index.New()}}
-		k := r.open(func(c *Config) { c.Store, c.Shared, c.dutyTime, c.Poll = store, true, 200*time.Millisecond, time.Hour })
+		k := r.open(func(c *Config) { c.Store, c.Shared, c.dutyTime, c.Poll = store, true, 2*time.Second, time.Hour })
 		k.follow.applying.Lock()
 		id := k.testOnlyRemember(t, ann, said("common secret"))[0]
 		writer := r.again().open(func(c *Config) { c.Store = nil })

@@ -75,8 +75,11 @@ func (k *Keeper) followOutbox(ctx context.Context) {
 		case <-k.wake:
 		}
 		err := k.apply(ctx)
+		if err != nil && ctx.Err() != nil {
+			return // that this ends is no failure of the index
+		}
 		k.follow.tried(err)
-		if err == nil || ctx.Err() != nil {
+		if err == nil {
 			wait = firstWait
 			continue
 		}

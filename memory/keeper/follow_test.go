@@ -149,7 +149,7 @@ func TestAFollowerThatFailsGoesOnWhereItWas(t *testing.T) {
 	k := r.open(func(c *Config) { c.Store, c.Poll = store, time.Millisecond })
 	store.failures.Store(2)
 	k.testOnlyRemember(t, ann, said("prefers jasmine tea"))
-	for len(finds(t, store, ann, "jasmine")) == 0 {
+	for len(finds(t, store, ann, "jasmine")) == 0 || k.lastFailure() != nil { // which Sync would tell
 		time.Sleep(time.Millisecond)
 	}
 	k.testOnlySync(t)
@@ -307,7 +307,7 @@ func (s *counting) Reset(ctx context.Context, version string) error {
 func TestASharedIndexThatWasNotCompletedIsFilledAnew(t *testing.T) {
 	r := sqliteRig(t)
 	shared := &counting{Store: index.New()}
-	with := func(c *Config) { c.Store, c.Shared = shared, true }
+	with := func(c *Config) { c.Store, c.Shared, c.Poll = shared, true, time.Hour } // none looks by itself
 	writer := r.open(func(c *Config) { c.Store = nil })
 	writer.testOnlyRemember(t, ann, said("common one"))
 	k := r.open(with)

@@ -53,6 +53,7 @@ type Config struct {
 	Progress func(done int)
 
 	dutyTime time.Duration // dutyTime by default; less in a test
+	tending  time.Duration // tendEvery by default; longer in a test, which such work would disturb
 }
 
 // A Keeper keeps the memories of one host: the truth in its database, and an index
@@ -78,6 +79,7 @@ type Keeper struct {
 	keyed    bool   // the database has to be told by which key it finds rows; see tx.from
 	holder   string // of duties
 	dutyTime time.Duration
+	tending  time.Duration
 
 	wake    chan struct{} // a commit of this keeper's: look at the outbox now
 	toEmbed chan struct{} // there is something to embed
@@ -125,7 +127,7 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 	if k.initialTrust == 0 {
 		k.initialTrust = memory.InitialTrust
 	}
-	k.dutyTime = cmp.Or(c.dutyTime, dutyTime)
+	k.dutyTime, k.tending = cmp.Or(c.dutyTime, dutyTime), cmp.Or(c.tending, tendEvery)
 	if k.ranking == (memory.Ranking{}) {
 		k.ranking = memory.Measured()
 	}
@@ -203,7 +205,7 @@ const (
 
 // tend does what nobody waits for.
 func (k *Keeper) tend(ctx context.Context) {
-	counting, tending := time.NewTicker(countsEvery), time.NewTicker(tendEvery)
+	counting, tending := time.NewTicker(countsEvery), time.NewTicker(k.tending)
 	defer counting.Stop()
 	defer tending.Stop()
 	for {

@@ -65,7 +65,7 @@ func (r rig) open(alter ...func(*Config)) *Keeper {
 }
 
 func (r rig) tryOpen(alter ...func(*Config)) (*Keeper, error) {
-	c := Config{DB: r.db, Store: index.New(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	c := Config{DB: r.db, Store: index.New(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), tending: time.Hour}
 	for _, a := range alter {
 		a(&c)
 	}

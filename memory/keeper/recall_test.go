@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -289,6 +290,56 @@ func TestRecallsAreCountedLateAndAdoptsAtOnce(t *testing.T) {
 		must(t, k.Close())
 		if n := k.testOnlyGet(t, ann, id); n.Recalls != 4 {
 			t.Errorf("after Close: %d recalls", n.Recalls)
+		}
+	})
+}
+
+// Whoever reads the counts after keepCounts finds them, though another call took them.
+func TestCountsAreWrittenWhenKeepCountsReturnsWhoeverTookThem(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		begun, mayWrite := make(chan struct{}), make(chan struct{})
+		var slow atomic.Bool
+		write := r.db.Write
+		r.db.Write = func(ctx context.Context, run func(context.Context, host.Statements) error) error {
+			if slow.CompareAndSwap(true, false) {
+				close(begun)
+				<-mayWrite
+			}
+			return write(ctx, run)
+		}
+		k := r.open()
+		id := k.testOnlyRemember(t, ann, said("likes tea"))[0]
+		k.testOnlySync(t)
+		slow.Store(true)
+		recall(t, k, Query{Filter: of(ann), Text: "tea"})
+		var first sync.WaitGroup
+		first.Go(func() {
+			if err := k.keepCounts(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		<-begun
+		counted := make(chan int, 1)
+		go func() {
+			if err := k.keepCounts(t.Context()); err != nil {
+				t.Error(err)
+			}
+			n, err := k.Get(t.Context(), ann, id)
+			if err != nil {
+				t.Error(err)
+			}
+			counted <- n.Recalls
+		}()
+		select {
+		case n := <-counted:
+			t.Errorf("it returns while the other one has written nothing: %d recalls", n)
+			counted <- n
+		case <-time.After(100 * time.Millisecond): // so long it waits for the other one
+		}
+		close(mayWrite)
+		first.Wait()
+		if n := <-counted; n != 1 {
+			t.Errorf("it counted %d recalls", n)
 		}
 	})
 }

@@ -20,6 +20,8 @@ type uses struct {
 	mu    sync.Mutex
 	of    map[key]int // guarded by mu
 	until time.Time   // of the last one; guarded by mu
+
+	keeping sync.Mutex // one that writes them; held longer than mu
 }
 
 // A key names one memory of one owner.
@@ -55,9 +57,12 @@ const (
 	countAdopts  = "UPDATE memory_node SET adopts = adopts + 1, used_at = ?" + ofMemory
 )
 
-// keepCounts writes the recalls that were counted. Those of a batch that fails are
-// lost: they are a hint to forgetting, and no account.
+// keepCounts writes the recalls that were counted, and returns when those are written
+// that another call of it took. Those of a batch that fails are lost: they are a hint to
+// forgetting, and no account.
 func (k *Keeper) keepCounts(ctx context.Context) error {
+	k.uses.keeping.Lock()
+	defer k.uses.keeping.Unlock()
 	of, at := k.uses.take()
 	batch := make(map[key]int, usesBatch)
 	for key, n := range of {

@@ -67,7 +67,11 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, store := ready(t, qdrant.Options{Timeout: 200 * time.Millisecond})
+			var options qdrant.Options
+			if name == "slow" { // five attempts take so long
+				options.Timeout = 600 * time.Millisecond
+			}
+			server, store := ready(t, options)
 			before := server.Calls("Points/Upsert")
 			onFirst(server, 2, "Points/Upsert", with)
 			if err := put(t, store, "b"); err != nil {

@@ -2,6 +2,7 @@ package statetest
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -22,6 +23,10 @@ import (
 // How long the server may take to begin and to end: it takes a second, and
 // many times that on a machine that does much else.
 const patience = 2 * time.Minute
+
+// askTime is for one question whether the server answers: what else listens on its
+// port may never say a word.
+const askTime = 10 * time.Second
 
 // User and Password are those of the server's only user that can connect. The
 // password has what must be written otherwise in a URL.
@@ -47,10 +52,10 @@ type Server struct {
 	program string
 	folder  string
 	port    int
-	log     bytes.Buffer // of the run before, once it has ended
-	run     *exec.Cmd    // the shell; nil while the server does not run
-	alive   io.Closer    // open as long as the server is to run
-	named   atomic.Int64 // databases so far
+	log     bytes.Buffer  // of the run before, once it has ended
+	ended   chan struct{} // closed when the server has; nil while it is not to run
+	alive   io.Closer     // open as long as the server is to run
+	named   atomic.Int64  // databases so far
 }
 
 // Start makes and starts a server, which ends with the test.
@@ -75,16 +80,29 @@ func start() (*Server, error) {
 	}
 	s := &Server{program: program, folder: folder}
 	if err = s.bootstrap(); err == nil {
-		s.port, err = freePort()
-	}
-	if err == nil {
-		err = s.begin()
+		err = s.beginAnywhere()
 	}
 	if err != nil {
 		s.stop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// portTries is how many ports are tried: between the choice of one and the server's
+// taking it, another process may.
+const portTries = 5
+
+func (s *Server) beginAnywhere() (err error) {
+	for tries := 0; tries < portTries; tries++ {
+		if s.port, err = freePort(); err != nil {
+			return err
+		}
+		if err = s.begin(); err == nil || !bytes.Contains(s.log.Bytes(), []byte("Address already in use")) {
+			return err
+		}
+	}
+	return err
 }
 
 // findServer looks also where not every user's PATH leads.
@@ -145,51 +163,86 @@ func (s *Server) place(more ...string) []string {
 	return args
 }
 
-// guard runs the server as its child until its own input ends, which is when
-// the test program closes it or is gone.
-const guard = `"$@" </dev/null & pid=$!; read -r end; kill -9 $pid; wait $pid`
+// guard runs the server as its child until that ends, or until its own input does,
+// which is when the test program closes it or is gone.
+const guard = `exec 3<&0; "$@" </dev/null 3<&- & pid=$!
+{ read -r end <&3; kill -9 $pid; } >/dev/null 2>&1 &
+wait $pid; kill $! 2>/dev/null`
 
 func (s *Server) begin() error {
 	args := append([]string{"-c", guard, "guard", s.program}, settings()...)
 	args = append(args, s.place(fmt.Sprint("--port=", s.port), "--socket="+filepath.Join(s.folder, "socket"))...)
 	s.log.Reset()
-	s.run = exec.Command("sh", args...)
-	s.run.Stdout, s.run.Stderr = &s.log, &s.log
-	alive, err := s.run.StdinPipe()
+	run := exec.Command("sh", args...)
+	run.Stdout, run.Stderr = &s.log, &s.log
+	alive, err := run.StdinPipe()
 	if err == nil {
-		err = s.run.Start()
+		err = run.Start()
 	}
 	if err != nil {
-		s.run = nil
 		return err
 	}
-	s.alive = alive
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = run.Wait() // says only that it was killed
+	}()
+	s.ended, s.alive = ended, alive
 	return s.wait()
 }
 
-// wait waits until the server answers.
+// wait waits until the server answers, or has ended.
 func (s *Server) wait() error {
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		err := s.do("SELECT 1")
+	timeout := time.After(patience)
+	for {
+		err := s.answers()
 		if err == nil {
 			return nil
 		}
-		if time.Now().After(end) {
-			s.Kill()
-			return fmt.Errorf("mariadbd does not answer: %w\n%s", err, s.log.Bytes())
+		select {
+		case <-time.After(20 * time.Millisecond):
+			continue
+		case <-s.ended:
+		case <-timeout:
 		}
+		s.Kill()
+		return fmt.Errorf("mariadbd does not answer: %w\n%s", err, s.log.Bytes())
 	}
+}
+
+// answers reports whether this server answers, and not another one on its port.
+func (s *Server) answers() error {
+	db, err := s.Open("")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	var folder string
+	if err := db.QueryRowContext(ctx, "SELECT @@datadir").Scan(&folder); err != nil {
+		return err
+	}
+	of, err := os.Stat(folder)
+	if err != nil {
+		return err
+	}
+	own, err := os.Stat(filepath.Join(s.folder, "data"))
+	if err == nil && !os.SameFile(of, own) {
+		err = fmt.Errorf("another server is on port %d, with its data in %s", s.port, folder)
+	}
+	return err
 }
 
 // Kill ends the server at once, as a power cut would. What it had confirmed is
 // on the disk.
 func (s *Server) Kill() {
-	if s.run == nil {
+	if s.ended == nil {
 		return
 	}
 	s.alive.Close()
-	s.run.Wait() // says only that it was killed
-	s.run = nil
+	<-s.ended
+	s.ended = nil
 }
 
 // Restart starts the server again after Kill, on the same port.
@@ -217,7 +270,7 @@ func (s *Server) Database(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.run == nil {
+		if s.ended == nil {
 			return
 		}
 		if err := s.do("DROP DATABASE " + name); err != nil {
