@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -14,11 +15,15 @@ import (
 	"github.com/sluicehq/sluice/memory"
 )
 
-// An olderWriter writes memories as a Sluice did that did not know of documents' columns.
+// An olderWriter writes memories as a Sluice did that knew neither of documents' columns
+// nor of the table of sources.
 type olderWriter struct{ host.Statements }
 
 func (w olderWriter) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if query == makeNode {
+	switch query {
+	case makeSource:
+		return driver.RowsAffected(1), nil
+	case makeNode:
 		const at = 17 // of document_id
 		query = strings.Replace(strings.Replace(query, "document_id, ", "", 1), "(?, ", "(", 1)
 		args = append(args[:at:at], args[at+1:]...)
