@@ -22,7 +22,7 @@ import (
 // A rig is memory over a store of its own, for one user.
 type rig struct {
 	*Recall
-	t     *testing.T
+	t     testing.TB
 	store *state.Store
 	now   time.Time
 	input int
@@ -36,7 +36,7 @@ type rig struct {
 // mia is whose the sessions are.
 var mia = keeper.Owner{Tenant: "shop", User: "mia"}
 
-func newRig(t *testing.T, settings Settings) *rig {
+func newRig(t testing.TB, settings Settings) *rig {
 	t.Helper()
 	ctx := t.Context()
 	r := &rig{t: t, now: time.Now().UTC()}
@@ -57,7 +57,7 @@ func newRig(t *testing.T, settings Settings) *rig {
 	return r
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
