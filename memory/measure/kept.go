@@ -27,8 +27,7 @@ type Kept struct {
 
 // Keep fills a keeper, which must be empty and have an index, with memories from a seed,
 // and measures it. A tenth of the users have namesakes in another tenant, with as many on
-// top. Progress is told how many
-// memories are kept and questions asked so far; it may be nil.
+// top. Progress is told how many memories are kept and questions asked so far; it may be nil.
 func Keep(ctx context.Context, k *keeper.Keeper, size Size, seed uint64, progress func(done int)) (Kept, error) {
 	if progress == nil {
 		progress = func(int) {}
