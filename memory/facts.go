@@ -41,6 +41,18 @@ func ShopFacts() []FactField {
 	}
 }
 
+// FactFreshness gives how fast a fact in words goes stale: what is about prices or stock
+// is fast, as [ShopFacts] has it, and all else slow.
+func FactFreshness(text string) Freshness {
+	low := simplified.Replace(asciiLower(cutBytes(text, MaxHeardBytes)))
+	for _, s := range Subjects() {
+		if (s.Domain == "pricing" || s.Domain == "stock") && s.namedIn(low) {
+			return Fast
+		}
+	}
+	return Slow
+}
+
 // Bounds of the facts of one result.
 const (
 	MaxFacts       = 200     // ten products with all that is known of each, twice over

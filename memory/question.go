@@ -32,6 +32,7 @@ type Question struct {
 	Gaps     []string      `json:"gaps,omitempty"` // that made it; later ones name it
 	Evidence []ID          `json:"evidence"`
 	Raised   time.Time     `json:"raised"`
+	Asking   *Asking       `json:"asking,omitempty"` // nil where no turn is about to ask it
 	Asked    time.Time     `json:"asked,omitzero"`
 	Answered time.Time     `json:"answered,omitzero"`
 	Answer   Resolution    `json:"answer,omitempty"`

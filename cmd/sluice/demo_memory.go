@@ -115,7 +115,7 @@ func (p *program) demoForms(ctx context.Context, h *hall) error {
 		answer string    // that is let through
 	}{
 		{memory.Refer, nil, "依据：最近三场发的都是大额券。供参考，可以考虑继续。"},
-		{memory.EvidenceOnly, []float64{wrong, wrong}, "依据：最近三场发的都是大额券。"},
+		{memory.EvidenceOnly, []float64{wrong, wrong}, "依据：您说过“改成20元”，记录里最近一场的券是20元。"},
 		{memory.Recommend, []float64{right, right, right, right, right, right, right, right}, recommends},
 	} {
 		if err := p.demoOutcomes(ctx, h, level.lifts); err != nil {

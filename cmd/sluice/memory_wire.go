@@ -336,35 +336,29 @@ func (h *hall) memoryJobs(log *slog.Logger) []jobs.Job {
 	}
 }
 
-// purgeArchived removes for good what nobody restored for long.
+// purgeArchived removes for good what nobody restored for long. One owner whose memories
+// cannot be purged keeps no other one.
 func (h *hall) purgeArchived(ctx context.Context) error {
-	for after := (keeper.Owner{}); ; {
-		owners, err := h.minding.Owners(ctx, after)
-		if err != nil || len(owners) == 0 {
-			return err
-		}
-		for _, o := range owners {
-			if _, err := h.minding.Purge(ctx, o, archivedFor); err != nil {
-				return err
-			}
-			after = o
-		}
-	}
+	return h.minding.EachOwner(ctx, func(o keeper.Owner) error {
+		_, err := h.minding.Purge(ctx, o, archivedFor)
+		return err
+	})
 }
 
 // observe reads every tenant's log for habits. One that fails keeps no other one.
 func (h *hall) observe(ctx context.Context) error {
-	var errs []error
+	var failed host.Failures
 	for tenant := host.TenantID(""); ; {
 		next, err := h.store.NextRecordTenant(ctx, tenant)
 		if err != nil || next == "" {
-			return errors.Join(append(errs, err)...)
+			failed.Add(err)
+			return failed.Err()
 		}
 		if tenant = next; tenant == host.HostTenant {
 			continue
 		}
 		if err := h.recall.Observe(ctx, tenant); err != nil {
-			errs = append(errs, fmt.Errorf("tenant %s: %w", tenant, err))
+			failed.Add(fmt.Errorf("tenant %s: %w", tenant, err))
 		}
 	}
 }

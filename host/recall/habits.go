@@ -297,9 +297,9 @@ func (r *Recall) Observe(ctx context.Context, tenant host.TenantID) error {
 	for _, n := range memory.Habits(r.Habits, events(seen, calls), now) {
 		byUser[n.User] = append(byUser[n.User], n)
 	}
-	var errs []error
+	var failed host.Failures
 	for _, user := range slices.Sorted(maps.Keys(byUser)) {
-		errs = append(errs, r.keep(ctx, keeper.Owner{Tenant: tenant, User: user}, byUser[user]))
+		failed.Add(r.keep(ctx, keeper.Owner{Tenant: tenant, User: user}, byUser[user]))
 	}
-	return errors.Join(errs...)
+	return failed.Err()
 }

@@ -87,8 +87,8 @@ func (r *rig) askedFor(t *testing.T, n int, words string) (id string) {
 	return id
 }
 
-func must1[T any](value T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
+func must1[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
 		t.Helper()
 		must(t, err)
 		return value

@@ -1,18 +1,19 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/host"
-	"github.com/sluicehq/sluice/host/state"
 )
 
 // Bounds of what is kept in memory of a log, however long it is: of calls that were
 // done the newest, which are a hundred lives of a thousand; and of calls that have
-// no end yet.
+// no beginning.
 const (
 	maxDone = 100_000
 	maxOpen = 10_000
@@ -29,6 +30,7 @@ type done struct {
 	session host.SessionRef
 	live    host.LiveID // empty for none
 	at      time.Time
+	end     int64 // the Seq of its end
 	args    map[string]json.RawMessage
 }
 
@@ -43,70 +45,66 @@ type passage struct {
 }
 
 // calls gives the calls of a passage that were done, the newest maxDone of them, in
-// the order of their ends. It reads from the first record of the time on.
-func (r *Recall) calls(ctx context.Context, p passage) (list []done, err error) {
-	filter := state.RecordFilter{Session: p.session, Kinds: []host.RecordKind{host.RecordIntent, host.RecordOutcome, host.RecordEvent}}
+// the order of their ends. It reads from the newest record down to the first one of the
+// time, and no further than it keeps: a log may be as long as it likes.
+func (r *Recall) calls(ctx context.Context, p passage) ([]done, error) {
+	upTo, err := r.Store.SettledSeq(ctx, p.tenant)
+	if err != nil || upTo == 0 {
+		return nil, err
+	}
+	var after int64
 	if p.session == (host.SessionRef{}) { // a session's own records are few, and found by themselves
-		if filter.AfterSeq, err = r.seqBefore(ctx, p.tenant, p.since.Add(-clockSkew)); err != nil {
+		if after, err = r.seqBefore(ctx, p.tenant, p.since.Add(-clockSkew)); err != nil {
 			return nil, err
 		}
 	}
-	open := map[host.CallID]done{}
-	for {
-		records, err := r.Store.Records(ctx, p.tenant, filter)
-		if err != nil || len(records) == 0 {
-			return newest(list), err
+	w := walk{passage: p, ends: map[host.CallID]int64{}, gone: map[host.SessionRef]bool{}}
+	streams := p.streams(after, upTo)
+	for len(w.list) < maxDone {
+		record, err := newest(ctx, r.Store, streams)
+		if err != nil {
+			return nil, err
 		}
-		for _, record := range records {
-			filter.AfterSeq = record.Seq
-			list = p.read(record, open, list)
+		if record == nil {
+			break
 		}
-		if len(list) > 2*maxDone {
-			list = append([]done(nil), newest(list)...)
-		}
-		if len(open) > maxOpen { // broken off, nearly all of them
-			clear(open)
-		}
+		w.read(*record)
 	}
+	slices.SortFunc(w.list, func(a, b done) int { return cmp.Compare(a.end, b.end) })
+	return w.list, nil
 }
 
-func newest(list []done) []done { return list[max(0, len(list)-maxDone):] }
+// A walk is what is known of a passage that is read from its end.
+type walk struct {
+	passage
+	ends map[host.CallID]int64    // the Seqs of good ends whose beginnings are still to come
+	gone map[host.SessionRef]bool // sessions that were purged later
+	list []done
+}
 
-// read takes one record into what is known.
-func (p passage) read(record host.Record, open map[host.CallID]done, list []done) []done {
+// read takes the next record, which is older than all before it, into what is known.
+func (w *walk) read(record host.Record) {
 	switch {
 	case record.Kind == host.RecordEvent:
-		if !p.purged && isPurge(record) {
-			return without(list, open, record.Session)
+		if !w.purged && isPurge(record) {
+			w.gone[record.Session] = true
 		}
-	case record.Time.Before(p.since) || p.tools != nil && !p.tools[fullName(record.Release, record.Tool)]:
-	case record.Kind == host.RecordIntent:
-		if d, ok := intended(record); ok && (p.live == "" || d.live == p.live) {
-			open[record.Call] = d
+	case record.Time.Before(w.since) || w.gone[record.Session] || w.tools != nil && !w.tools[fullName(record.Release, record.Tool)]:
+	case record.Kind == host.RecordOutcome:
+		if len(w.ends) >= maxOpen { // their beginnings are nowhere, of nearly all of them
+			clear(w.ends)
+		}
+		if endedWell(record) {
+			w.ends[record.Call] = record.Seq
 		}
 	default:
-		if d, ok := open[record.Call]; ok && endedWell(record) {
-			list = append(list, d)
-			delete(open, record.Call)
+		end, ended := w.ends[record.Call]
+		delete(w.ends, record.Call)
+		if d, ok := intended(record); ok && ended && (w.live == "" || d.live == w.live) {
+			d.end = end
+			w.list = append(w.list, d)
 		}
 	}
-	return list
-}
-
-// without drops what was done in a session.
-func without(list []done, open map[host.CallID]done, ref host.SessionRef) []done {
-	for call, d := range open {
-		if d.session == ref {
-			delete(open, call)
-		}
-	}
-	kept := list[:0]
-	for _, d := range list {
-		if d.session != ref {
-			kept = append(kept, d)
-		}
-	}
-	return kept
 }
 
 // seqBefore gives a Seq after which all records of a tenant since a time stand. Seqs
@@ -135,7 +133,7 @@ func intended(record host.Record) (done, bool) {
 	if json.Unmarshal(record.Detail, &detail) != nil || detail.Args == nil {
 		return done{}, false // erased, or a call without arguments
 	}
-	return done{record.Call, fullName(record.Release, record.Tool), record.Session, detail.Live, record.Time, detail.Args}, true
+	return done{call: record.Call, tool: fullName(record.Release, record.Tool), session: record.Session, live: detail.Live, at: record.Time, args: detail.Args}, true
 }
 
 // fullName gives skill.tool, as a policy names tools, for what a record or an outcome

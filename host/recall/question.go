@@ -71,6 +71,9 @@ func (r *Recall) question(ctx context.Context, q host.Reasoning, points []memory
 			return ""
 		}
 		said, other, counts, failed := r.askedAbout(ctx, o, next)
+		if counts && failed == nil { // unless a turn on another replica is about to ask it
+			counts, failed = r.Keeper.ClaimQuestion(ctx, o, next.ID, q.Session.Session)
+		}
 		switch err = failed; {
 		case err == nil && counts && next.IsChoice():
 			return r.word(q, next.ChoiceText(said, other, localeOf(wordsOf(q))), said.Text, other.Text)
@@ -111,4 +114,15 @@ func (r *Recall) claim(q host.Reasoning, waiting []memory.Question, points []mem
 		}
 	})
 	return next, ok
+}
+
+// free has a question that a turn was about to ask be asked by another one, now that the
+// turn is over, unless it did ask it.
+func (r *Recall) free(ctx context.Context, ref host.SessionRef, t *turn) {
+	if t == nil || t.question == "" {
+		return
+	}
+	if err := r.Keeper.FreeQuestion(ctx, ownerOf(ref), t.question, ref.Session); err != nil {
+		r.Logger.WarnContext(ctx, "a question that was not asked waits for an hour", "session", ref.String(), "error", err)
+	}
 }

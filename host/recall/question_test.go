@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/host/window"
 	"github.com/sluicehq/sluice/memory"
+	"github.com/sluicehq/sluice/memory/index"
 	"github.com/sluicehq/sluice/memory/keeper"
 )
 
@@ -224,5 +226,46 @@ func TestAQuestionThatWasPassedOverIsNotTheLast(t *testing.T) {
 		if waiting := must1(r.Keeper.Waiting(t.Context(), mia))(t); len(waiting) != 1-i {
 			t.Errorf("later by %d days %d wait", days, len(waiting))
 		}
+	}
+}
+
+// A question is asked by one turn, on whichever replica, and by another one where that did
+// not ask it.
+func TestAQuestionIsAskedByOneReplica(t *testing.T) {
+	r := newRig(t, shop)
+	r.livesOtherwise()
+	k, err := keeper.Open(t.Context(), keeper.Config{DB: r.store.Database(), Store: index.New(), Now: func() time.Time { return r.now() }, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { must(t, k.Close()) })
+	other := *r
+	set := r.Recall.Config
+	set.Keeper = k
+	other.Recall = New(set)
+	t.Cleanup(other.Close)
+	asks := func(r *rig, n int) bool {
+		told, _, _ := r.say(n, "开场怎么安排")
+		return strings.Contains(told, host.ToAsk)
+	}
+	if !asks(r, 5) || asks(&other, 6) {
+		t.Fatal("not one of two turns asks")
+	}
+	if !asks(r, 5) {
+		t.Error("the turn that is about to ask does not when it goes on")
+	}
+	r.answers(5, "好的")
+	if !asks(&other, 7) {
+		t.Error("no other turn asks what was not asked")
+	}
+	other.take(session(7)) // its process is gone
+	if asks(r, 8) {
+		t.Error("asked while a turn that nothing is heard of may still ask")
+	}
+	r.pass(2 * time.Hour)
+	if !asks(r, 9) {
+		t.Error("a turn that was broken off keeps its question for ever")
+	}
+	r.ends(9)
+	if asks(&other, 10) {
+		t.Error("asked a second time")
 	}
 }

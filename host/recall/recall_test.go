@@ -23,7 +23,7 @@ import (
 // A rig is memory over a store of its own, for one user.
 type rig struct {
 	*Recall
-	t     *testing.T
+	t     testing.TB
 	store *state.Store
 	input int
 	said  time.Time   // when the last input came
@@ -33,10 +33,13 @@ type rig struct {
 
 	settings Settings
 
-	clock struct {
-		sync.Mutex
-		at time.Time // guarded by the mutex; see now
-	}
+	clock *clock
+}
+
+// A clock is set by hand, beside what reads it in the background.
+type clock struct {
+	sync.Mutex
+	at time.Time // guarded by the mutex; see now
 }
 
 // now is the rig's clock, which the keeper reads in the background, too.
@@ -57,10 +60,10 @@ func (r *rig) sets(at time.Time) {
 // mia is whose the sessions are.
 var mia = keeper.Owner{Tenant: "shop", User: "mia"}
 
-func newRig(t *testing.T, settings Settings) *rig {
+func newRig(t testing.TB, settings Settings) *rig {
 	t.Helper()
 	ctx := t.Context()
-	r := &rig{t: t}
+	r := &rig{t: t, clock: &clock{}}
 	r.sets(time.Now().UTC())
 	r.said = r.now()
 	store, err := state.Open(ctx, filepath.Join(t.TempDir(), "store.db"), state.Options{})
@@ -79,7 +82,7 @@ func newRig(t *testing.T, settings Settings) *rig {
 	return r
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

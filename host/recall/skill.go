@@ -10,7 +10,8 @@ import (
 )
 
 // Remembered keeps what a call of a skill remembers for the user of its session. The
-// same ones again are kept once. It is grant.Config's Remember.
+// same ones again are kept once. Facts about prices and stock go stale fast, as those do
+// that tools return. It is grant.Config's Remember.
 func (r *Recall) Remembered(ctx context.Context, from host.CallRef, memories []abi.Memory) error {
 	if err := valid("recall.Remembered", from.Session); err != nil {
 		return err
@@ -19,6 +20,9 @@ func (r *Recall) Remembered(ctx context.Context, from host.CallRef, memories []a
 	for i, m := range memories {
 		nodes[i] = memory.Node{Text: m.Text, Kind: memory.Kind(m.Kind), Entity: m.Entity, Layer: memory.Fact,
 			Trust: memory.FactTrust, Source: memory.Source{Session: from.Session.Session, Live: from.Live, Call: from.Call}}
+		if nodes[i].Kind == memory.FactOf {
+			nodes[i].Freshness = memory.FactFreshness(m.Text)
+		}
 	}
 	_, err := r.Keeper.Remember(ctx, ownerOf(from.Session), nodes)
 	return err

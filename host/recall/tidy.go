@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -27,24 +28,16 @@ const (
 
 // Tidy archives what is worth little, of every owner, and gives how many. It removes
 // facts and habits that others replaced long ago, closes questions that nobody answered,
-// and removes old gaps that are closed.
+// and removes old gaps that are closed. What fails for one owner keeps no other one from
+// it, nor does the removal; the failures are told when all are through.
 func (r *Recall) Tidy(ctx context.Context) (archived int, err error) {
-	if _, err := r.Keeper.PurgeSuperseded(ctx, replacedAge); err != nil {
-		return 0, err
-	}
-	for after := (keeper.Owner{}); ; {
-		owners, err := r.Keeper.Owners(ctx, after)
-		if err != nil || len(owners) == 0 {
-			return archived, err
-		}
-		for _, o := range owners {
-			n, err := r.tidy(ctx, o)
-			if archived += n; err != nil {
-				return archived, err
-			}
-			after = o
-		}
-	}
+	_, purging := r.Keeper.PurgeSuperseded(ctx, replacedAge)
+	tidying := r.Keeper.EachOwner(ctx, func(o keeper.Owner) error {
+		n, err := r.tidy(ctx, o)
+		archived += n
+		return err
+	})
+	return archived, errors.Join(purging, tidying)
 }
 
 func (r *Recall) tidy(ctx context.Context, o keeper.Owner) (archived int, err error) {

@@ -128,6 +128,7 @@ func (r *Recall) Forgotten(o keeper.Owner) {
 // asked, if the model did ask it, and the trace of the decision.
 func (r *Recall) turnEnded(ctx context.Context, e host.TurnEnd) error {
 	t := r.take(e.Session)
+	defer r.free(ctx, e.Session, t)
 	if t == nil || t.input != e.Input || e.Reason != host.TurnAnswered {
 		return nil
 	}

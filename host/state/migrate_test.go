@@ -239,6 +239,7 @@ func TestStatementsPrepareAndSearchByIndex(t *testing.T) {
 		q.lastDone, q.lastDoneTo, q.doneSince, q.oldClaims, q.removeOldClaim, q.oldDone, q.removeOldDone, q.oldApprovals, q.removeOldApproval, q.oldGrants, q.removeOldGrant,
 		q.stateOf, q.removeState, q.claimsOf, q.removeClaim, q.doneOf, q.removeDone, q.approvalsOf, q.removeApproval, q.grantsFor,
 		q.countGrants, q.grantsIn, q.grantsOf, q.removeGrant, q.kvTenant, q.job, q.changeJob, q.jobs, q.claim, q.takeClaim, q.settleClaim, q.releaseClaim, q.removeKV, fmt.Sprintf(q.records, ""), fmt.Sprintf(q.records, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.records, " AND call_id = ?"), fmt.Sprintf(q.records, " AND seq <= ?"),
+		fmt.Sprintf(q.records, " AND kind = ? AND tool = ?"), fmt.Sprintf(q.newestRecords, " AND kind = ? AND tool = ? AND seq <= ?"), fmt.Sprintf(q.newestRecords, " AND kind IN (?, ?) AND seq <= ?"),
 		q.logSize, q.changeLog, q.logs, q.lastLog, q.leaves, q.eraseLeaf, q.eraseRecord, q.tile, q.firstAfter, q.countAfter, q.nextTenant, q.tenantsSince, q.lastOfAll, q.countSlots, q.lease, q.changeLease, q.rested, q.changeRest,
 		q.owed, q.owedDue, q.moveOwed, q.failOwed, q.removeOwed, q.owedDead, q.reviveOwed, q.owedOf, q.dropOwed,
 	} {

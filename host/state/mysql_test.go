@@ -238,7 +238,7 @@ func TestMariaDBSearchesByIndex(t *testing.T) {
 	q := s.queries
 	for _, query := range []string{
 		q.stateVersion, fmt.Sprintf(q.loadState, marks(3)), q.listState, q.sessions, q.kvRow, q.kvStamp, q.kvRange, q.kvRangeKeys, q.kvRangeStamps, q.kvAny,
-		q.claim, fmt.Sprintf(q.records, ""), fmt.Sprintf(q.records, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.records, " AND call_id = ?"), q.lastRecord, q.lease,
+		q.claim, fmt.Sprintf(q.records, ""), fmt.Sprintf(q.records, " AND user_id = ? AND session_id = ?"), fmt.Sprintf(q.records, " AND call_id = ?"), fmt.Sprintf(q.newestRecords, " AND kind = ? AND tool = ?"), q.lastRecord, q.lease,
 	} {
 		args := make([]any, strings.Count(query, "?"))
 		for i := range args {

@@ -15,7 +15,7 @@ type queries struct {
 
 	claim, makeClaim, takeClaim, settleClaim, releaseClaim string
 
-	addRecord, records, lastRecord string
+	addRecord, records, newestRecords, lastRecord string
 
 	logSize, makeLog, changeLog, logs, lastLog, logKeys, addLeaves, leaves, eraseLeaf, eraseRecord, tile, putTile string
 
@@ -64,6 +64,7 @@ const (
 	ofApproval     = " WHERE tenant_id = ? AND approval_id = ?"
 	ofLog          = " WHERE tenant_id = ? AND log_no = ?"
 	logColumns     = "SELECT log_no, tree_size, last_seq, closed, sealed_at, public_key, checkpoint, opening, closing FROM audit_log WHERE tenant_id = ? AND log_no > ? ORDER BY log_no"
+	recordColumns  = "SELECT seq, recorded_at, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail FROM audit_record WHERE tenant_id = ? AND seq > ?%s ORDER BY seq"
 	afterSeq       = " FROM audit_record WHERE tenant_id = ? AND seq > ?"
 	ofOwed         = whereSession + " AND live_id = ?"
 	owedColumns    = "SELECT tenant_id, user_id, session_id, live_id, end_id, ended_at, due_at, tries, failure FROM agent_owed"
@@ -99,10 +100,10 @@ func newQueries(d dialect) queries {
 		settleClaim:  "UPDATE agent_claim SET done = 1, lease_until = 0, updated_at = ?, outcome = ?" + ofHolder,
 		releaseClaim: "DELETE FROM agent_claim" + ofHolder,
 
-		addRecord: "INSERT INTO audit_record (recorded_at, tenant_id, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail) VALUES (" + marks(10) + ")",
-		records: "SELECT seq, recorded_at, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail FROM audit_record" +
-			" WHERE tenant_id = ? AND seq > ?%s ORDER BY seq LIMIT ?",
-		lastRecord: "SELECT MAX(seq) FROM audit_record WHERE tenant_id = ?",
+		addRecord:     "INSERT INTO audit_record (recorded_at, tenant_id, user_id, session_id, call_id, kind, tool, release_name, claim_key, detail) VALUES (" + marks(10) + ")",
+		records:       recordColumns + " LIMIT ?",
+		newestRecords: recordColumns + " DESC LIMIT ?",
+		lastRecord:    "SELECT MAX(seq) FROM audit_record WHERE tenant_id = ?",
 
 		logSize:     "SELECT tree_size, closed FROM audit_log" + ofLog + d.lock,
 		makeLog:     insertInto("audit_log", []string{"tenant_id", "log_no", "tree_size", "last_seq", "closed", "sealed_at", "public_key", "checkpoint", "opening", "closing"}),

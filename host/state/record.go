@@ -14,8 +14,11 @@ import (
 	"github.com/sluicehq/sluice/host"
 )
 
-// maxKinds bounds the kinds of one filter; there are fewer than that.
-const maxKinds = 32
+// Bounds of one filter.
+const (
+	maxKinds = 32 // there are fewer than that
+	maxTools = 32 // a program that reads more asks for one after another, each by the index
+)
 
 // Record keeps audit records, durably, all or none. The store gives Seq and
 // Time. A record needs a tenant and a kind; user, session and call may be empty
@@ -145,8 +148,10 @@ type RecordFilter struct {
 	Session  host.SessionRef // its tenant may be empty
 	Call     host.CallID
 	Kinds    []host.RecordKind
+	Tools    []string // as records name them, "" for those of none; of one tool and one kind the records are found by an index
 	AfterSeq int64
 	UpToSeq  int64 // at most what SettledSeq gave: nobody is waited for again; 0 means all
+	Newest   bool  // from the greatest Seq down: go on with an UpToSeq below the last one
 	Limit    int   // 0 means MaxPage, the most
 }
 
@@ -174,7 +179,11 @@ func (s *Store) Records(ctx context.Context, tenant host.TenantID, f RecordFilte
 		where, args = where+" AND seq <= ?", append(args, last)
 	}
 	args = append(args, pageLimit(f.Limit))
-	err = s.reader.each(ctx, fmt.Sprintf(s.queries.records, where), args, func(rows *sql.Rows) (bool, error) {
+	query := s.queries.records
+	if f.Newest {
+		query = s.queries.newestRecords
+	}
+	err = s.reader.each(ctx, fmt.Sprintf(query, where), args, func(rows *sql.Rows) (bool, error) {
 		r, err := scanRecord(rows)
 		r.Session.Tenant = tenant
 		records = append(records, r)
@@ -194,6 +203,9 @@ func (f RecordFilter) where(tenant host.TenantID) (where string, args []any, err
 	if len(f.Kinds) > maxKinds {
 		return "", nil, badValue("%d kinds of records at once; at most %d can be wanted", len(f.Kinds), maxKinds)
 	}
+	if len(f.Tools) > maxTools {
+		return "", nil, badValue("records of %d tools at once; at most %d can be wanted", len(f.Tools), maxTools)
+	}
 	args = []any{string(tenant), f.AfterSeq}
 	for _, part := range []struct{ column, value string }{
 		{"user_id", string(f.Session.User)}, {"session_id", string(f.Session.Session)}, {"call_id", string(f.Call)},
@@ -203,13 +215,25 @@ func (f RecordFilter) where(tenant host.TenantID) (where string, args []any, err
 			args = append(args, part.value)
 		}
 	}
-	if len(f.Kinds) > 0 {
-		where += " AND kind IN (" + marks(len(f.Kinds)) + ")"
-		for _, kind := range f.Kinds {
-			args = append(args, string(kind))
-		}
-	}
+	where, args = oneOf("kind", f.Kinds, where, args)
+	where, args = oneOf("tool", f.Tools, where, args)
 	return where, args, checkID("tenant id", string(tenant))
+}
+
+// oneOf adds that a column has one of some values; with none of them any will do.
+func oneOf[T ~string](column string, values []T, where string, args []any) (string, []any) {
+	switch len(values) {
+	case 0:
+		return where, args
+	case 1:
+		where += " AND " + column + " = ?"
+	default:
+		where += " AND " + column + " IN (" + marks(len(values)) + ")"
+	}
+	for _, value := range values {
+		args = append(args, string(value))
+	}
+	return where, args
 }
 
 func scanRecord(rows *sql.Rows) (r host.Record, err error) {

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,7 @@ func TestRecordsAreFilteredAndPaged(t *testing.T) {
 		for i := range 6 {
 			ref := host.SessionRef{Tenant: "shop", User: "ann", Session: host.SessionID(fmt.Sprint("s", i%2))}
 			call := host.CallID(fmt.Sprint("call", i/2))
-			must(t, s.Record(t.Context(), host.Record{Session: ref, Call: call, Kind: host.RecordIntent}, host.Record{Session: ref, Call: call, Kind: host.RecordOutcome}))
+			must(t, s.Record(t.Context(), host.Record{Session: ref, Call: call, Kind: host.RecordIntent, Tool: fmt.Sprint("tool", i/2)}, host.Record{Session: ref, Call: call, Kind: host.RecordOutcome}))
 		}
 		all, err := s.Records(t.Context(), "shop", RecordFilter{})
 		must(t, err)
@@ -52,6 +54,11 @@ func TestRecordsAreFilteredAndPaged(t *testing.T) {
 			{"a call", RecordFilter{Call: "call1"}, 4},
 			{"a kind", RecordFilter{Kinds: []host.RecordKind{host.RecordOutcome}}, 6},
 			{"kinds", RecordFilter{Kinds: []host.RecordKind{host.RecordOutcome, host.RecordIntent, host.RecordNotice}}, 12},
+			{"a tool", RecordFilter{Tools: []string{"tool1"}}, 2},
+			{"tools", RecordFilter{Tools: []string{"tool1", "tool2"}, Kinds: []host.RecordKind{host.RecordIntent}}, 4},
+			{"no tool", RecordFilter{Tools: []string{""}}, 6},
+			{"an end without its tool", RecordFilter{Tools: []string{"tool1"}, Kinds: []host.RecordKind{host.RecordOutcome}}, 0},
+			{"the newest", RecordFilter{Newest: true, UpToSeq: all[4].Seq, AfterSeq: all[1].Seq}, 3},
 			{"later ones", RecordFilter{AfterSeq: all[8].Seq}, 3},
 			{"some", RecordFilter{Limit: 5}, 5},
 			{"everything at once", RecordFilter{Session: host.SessionRef{User: "ann", Session: "s0"}, Call: "call1", Kinds: []host.RecordKind{host.RecordIntent}, AfterSeq: all[0].Seq, Limit: 9}, 1},
@@ -60,6 +67,9 @@ func TestRecordsAreFilteredAndPaged(t *testing.T) {
 			must(t, err)
 			if len(got) != tt.want {
 				t.Errorf("%s: %d records, want %d", tt.name, len(got), tt.want)
+			}
+			if ordered := slices.IsSortedFunc(got, func(a, b host.Record) int { return cmp.Compare(a.Seq, b.Seq) }); ordered == tt.f.Newest {
+				t.Errorf("%s: in the order %+v", tt.name, got)
 			}
 		}
 	})
@@ -93,6 +103,8 @@ func TestRecordsRefuseBadInputAndKeepNoneOfIt(t *testing.T) {
 		_, err := s.Records(t.Context(), "", RecordFilter{})
 		wantCode(t, err, abi.BadValue)
 		_, err = s.Records(t.Context(), "shop", RecordFilter{Kinds: make([]host.RecordKind, maxKinds+1)})
+		wantCode(t, err, abi.BadValue)
+		_, err = s.Records(t.Context(), "shop", RecordFilter{Tools: make([]string, maxTools+1)})
 		wantCode(t, err, abi.BadValue)
 		wantRecords(t, s, "shop")
 	})

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -194,8 +195,10 @@ func (t *tx) bring(ctx context.Context, o Owner, s stored) (id memory.ID, kept b
 	derived := n.Source.Derived
 	n.Source.Derived = nil
 	for _, from := range derived {
-		if err == nil {
+		if err == nil && !ofCall(from) {
 			from, _, err = t.importedID(ctx, o, from)
+		}
+		if err == nil {
 			n.Source.Derived = append(n.Source.Derived, from)
 		}
 	}
@@ -205,6 +208,9 @@ func (t *tx) bring(ctx context.Context, o Owner, s stored) (id memory.ID, kept b
 	}
 	if err == nil && n.SupersededBy != "" {
 		err = t.link(ctx, o, n.ID, roleNext, string(n.SupersededBy))
+	}
+	if err == nil && n.Status == memory.Archived { // it is purged as long after that as any other
+		err = t.lived(ctx, o, n.ID, Archived, "import")
 	}
 	return id, err == nil, err
 }
@@ -239,6 +245,10 @@ func (t *tx) settleBrought(ctx context.Context, in *importing, id memory.ID) err
 	}
 	return t.oppose(ctx, s.Node, &d)
 }
+
+// ofCall tells whether a memory was made of what a call did, and not of another memory:
+// its id is the call's, a slash, and the topic. Calls keep their names in an import.
+func ofCall(from memory.ID) bool { return strings.Contains(string(from), "/") }
 
 const thereIs = "SELECT memory_id FROM memory_node" + ofMemory
 

@@ -14,7 +14,7 @@ func BenchmarkScale(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for _, row := range NewReport(nil, &scaled).Rows {
+		for _, row := range NewReport(nil, &scaled, nil).Rows {
 			b.Logf("%s: %s", row.Measure, row.number(row.Value))
 		}
 	}

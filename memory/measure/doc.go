@@ -1,6 +1,6 @@
 // Package measure owns the benchmark of recall: how much of what answers a question
-// is found in labelled folders of data, and how fast and how small the embedded index
-// is with many memories.
+// is found in labelled folders of data, and how fast and how small the embedded index, and
+// memory as users have it, is with many memories.
 //
 // # Life of a measurement
 //
@@ -11,7 +11,8 @@
 //  3. Each question is searched among its user's memories and ranked as in service.
 //     [Recall] counts what was found, for two halves apart: constants are chosen on
 //     the tuned half only, and the held-out half shows what they are worth.
-//  4. [Scale] makes memories from a seed, and takes times and heap.
+//  4. [Scale] makes memories from a seed, and takes times and heap of an index. [Keep] has
+//     a keeper remember, recall and rebuild as many, over its database.
 //  5. A [Report] is a table of the figures, each beside what it must be and what it
 //     should be.
 //

@@ -1,15 +1,19 @@
 package measure
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/sluicehq/sluice/host/state"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/index"
+	"github.com/sluicehq/sluice/memory/keeper"
 )
 
 // labelled is where the labelled folders lie: beside the repository.
@@ -24,7 +28,7 @@ func TestRecallIsWhatItMustBe(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(path, "queries.jsonl")); err != nil {
 				t.Skip("recall is NOT measured: the labelled data are not here: ", err)
 			}
-			report := NewReport([]Recalled{recall(t, path)}, nil)
+			report := NewReport([]Recalled{recall(t, path)}, nil, nil)
 			for _, row := range report.Rows {
 				t.Logf("%s, %s: %.4f", row.Measure, row.Of, row.Value)
 				if row.Missed() {
@@ -80,7 +84,7 @@ func write(t *testing.T) string {
 func TestRecallCountsWhatIsFoundInEachHalf(t *testing.T) {
 	r := recall(t, write(t))
 	tuned, heldOut := r.Halves[Tuned], r.Halves[HeldOut]
-	if tuned.Questions != 2 || tuned.At5 != 0.75 || tuned.SessionsAt5 != 1 {
+	if tuned.Questions != 2 || tuned.At5 != 0.75 || tuned.SessionsAt5 != 1 || tuned.SessionsIn10 != 1 {
 		t.Errorf("of the tuned half %+v, want two questions and 0.75: of one half is found", tuned)
 	}
 	if heldOut.Questions != 1 || heldOut.At5 != 1 || heldOut.At10 != 1 {
@@ -136,14 +140,14 @@ func TestAReportShowsMustAndAim(t *testing.T) {
 	}
 	for at5, want := range map[float64]string{0.98: "MISSED", 0.991: "must", 0.996: "aim"} {
 		var text strings.Builder
-		report := NewReport([]Recalled{half(at5)}, &Scaled{Size: Usual(), Foreign: 1, Heap: 50e6})
+		report := NewReport([]Recalled{half(at5)}, &Scaled{Size: Usual(), Foreign: 1, Heap: 50e6}, &Kept{Size: Usual(), Rebuild: 3 * time.Second, Foreign: 1})
 		if err := report.Write(&text); err != nil {
 			t.Fatal(err)
 		}
 		if report.Rows[0].verdict() != want || report.Rows[0].Missed() != (want == "MISSED") {
 			t.Errorf("%v is %q, want %q", at5, report.Rows[0].verdict(), want)
 		}
-		for _, line := range []string{"cmrc2018 recall@5", "50 MB", "foreign memories found"} {
+		for _, line := range []string{"cmrc2018 recall@5", "50 MB", "index: foreign memories found", "rebuild from the truth", "foreign memories recalled"} {
 			if !strings.Contains(text.String(), line) {
 				t.Errorf("the table lacks %q:\n%s", line, text.String())
 			}
@@ -154,5 +158,35 @@ func TestAReportShowsMustAndAim(t *testing.T) {
 		if _, err := json.Marshal(report); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestWhatIsKeptIsMeasuredAndFoundByItsOwnerAlone(t *testing.T) {
+	s, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), state.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	k, err := keeper.Open(t.Context(), keeper.Config{DB: s.Database(), Store: index.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	size := Size{Memories: 400, Users: 20, OneUser: 20, AllUsers: 5, Puts: 5, Foreign: 300}
+	told := 0
+	kept, err := Keep(t.Context(), k, size, 1, func(int) { told++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept.Foreign != 0 || kept.Found == 0 || kept.Asked != size.Foreign || told != size.Users*11/10+size.Foreign {
+		t.Errorf("of %d memories found by %d questions %d are foreign; told %d times", kept.Found, kept.Asked, kept.Foreign, told)
+	}
+	if kept.Remember == 0 || kept.OneUser == 0 || kept.AllUsers == 0 || kept.Rebuild == 0 {
+		t.Errorf("measured %+v", kept)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := Keep(stopped, k, size, 1, nil); err == nil {
+		t.Error("it goes on when it is stopped")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 	"github.com/sluicehq/sluice/memory/embed"
+	"github.com/sluicehq/sluice/memory/keeper"
 	"github.com/sluicehq/sluice/memory/tokens"
 )
 
@@ -30,10 +31,15 @@ const (
 // Figures are what was found of what answers the questions, each 0 to 1.
 type Figures struct {
 	Questions   int     `json:"questions"`
-	At5         float64 `json:"recall_at_5"`  // share of the relevant texts among the first 5, mean over questions
-	At10        float64 `json:"recall_at_10"` // likewise
-	SessionsAt5 float64 `json:"sessions_hit_at_5"`
-	Quality     float64 `json:"ndcg_at_10"` // see embed.Quality
+	At5         float64 `json:"recall_at_5"`       // share of the relevant texts among the first 5, mean over questions
+	At10        float64 `json:"recall_at_10"`      // likewise
+	SessionsAt5 float64 `json:"sessions_hit_at_5"` // whether memory.Sessions, which makes a list of sessions of all turns found, has a relevant one among the first 5
+
+	// SessionsIn10 is whether the first 10 turns, which is what a recall gives, have one
+	// of a relevant session among them.
+	SessionsIn10 float64 `json:"sessions_hit_in_10"`
+
+	Quality float64 `json:"ndcg_at_10"` // see embed.Quality
 }
 
 // A Recalled is the figures of one folder.
@@ -148,6 +154,9 @@ func count(q Query, hits []memory.Hit, session map[int]host.SessionID) Figures {
 			}
 		}
 	}
+	if slices.ContainsFunc(hits[:min(keeper.DefaultRecall, len(hits))], func(hit memory.Hit) bool { return sessions[hit.Session] }) {
+		f.SessionsIn10 = 1
+	}
 	for _, s := range memory.Sessions(hits, 5) {
 		if sessions[s.Session] {
 			f.SessionsAt5 = 1
@@ -171,13 +180,14 @@ func (f *Figures) add(g Figures) {
 	f.At5 += g.At5
 	f.At10 += g.At10
 	f.SessionsAt5 += g.SessionsAt5
+	f.SessionsIn10 += g.SessionsIn10
 	f.Quality += g.Quality
 }
 
 // mean gives the figures of one question, of sums.
 func (f *Figures) mean() Figures {
 	n := float64(f.Questions)
-	return Figures{Questions: f.Questions, At5: f.At5 / n, At10: f.At10 / n, SessionsAt5: f.SessionsAt5 / n, Quality: f.Quality / n}
+	return Figures{Questions: f.Questions, At5: f.At5 / n, At10: f.At10 / n, SessionsAt5: f.SessionsAt5 / n, SessionsIn10: f.SessionsIn10 / n, Quality: f.Quality / n}
 }
 
 // half tells which half the question at i is of.

@@ -12,6 +12,7 @@ import (
 type Report struct {
 	Recalled []Recalled `json:"recalled,omitempty"`
 	Scaled   *Scaled    `json:"scaled,omitempty"`
+	Kept     *Kept      `json:"kept,omitempty"`
 	Rows     []Row      `json:"rows"`
 }
 
@@ -27,14 +28,17 @@ type Row struct {
 	AtMost  bool    `json:"at_most,omitempty"` // must and aim are upper bounds
 }
 
-// NewReport makes the rows. Scaled may be nil.
-func NewReport(recalled []Recalled, scaled *Scaled) Report {
-	r := Report{Recalled: recalled, Scaled: scaled}
+// NewReport makes the rows. Scaled and kept may be nil.
+func NewReport(recalled []Recalled, scaled *Scaled, kept *Kept) Report {
+	r := Report{Recalled: recalled, Scaled: scaled, Kept: kept}
 	for _, folder := range recalled {
 		r.Rows = append(r.Rows, folder.rows()...)
 	}
 	if scaled != nil {
 		r.Rows = append(r.Rows, scaled.rows()...)
+	}
+	if kept != nil {
+		r.Rows = append(r.Rows, kept.rows()...)
 	}
 	return r
 }
@@ -65,29 +69,47 @@ func (r Recalled) rows() (rows []Row) {
 			Row{Measure: r.Folder + " recall@5", Of: of, Value: f.At5, Must: at5.must, Aim: at5.aim},
 			Row{Measure: r.Folder + " recall@10", Of: of, Value: f.At10, Must: at10.must, Aim: at10.aim})
 		if r.Sessions {
-			rows = append(rows, Row{Measure: r.Folder + " sessions hit@5", Of: of, Value: f.SessionsAt5, Must: sessions.must, Aim: sessions.aim})
+			rows = append(rows,
+				Row{Measure: r.Folder + " sessions hit@5, of a list of sessions", Of: of, Value: f.SessionsAt5, Must: sessions.must, Aim: sessions.aim},
+				Row{Measure: r.Folder + " sessions hit in a recall's 10", Of: of, Value: f.SessionsIn10})
 		}
 	}
 	return rows
 }
 
 func (s *Scaled) rows() []Row {
-	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	rows := []Row{
-		{Measure: "one user's search, p95", Value: ms(s.OneUser), Must: 10, Aim: 5, Unit: "ms"},
-		{Measure: "all users' search, p95", Value: ms(s.AllUsers), Must: 60, Aim: 30, Unit: "ms"},
-		{Measure: "write, p95", Value: ms(s.Put), Must: 5, Aim: 2, Unit: "ms"},
-		{Measure: "rebuild", Value: s.Rebuild.Seconds(), Must: 5, Aim: 2, Unit: "s"},
-		{Measure: "heap", Value: float64(s.Heap) / 1e6, Must: 80, Aim: 40, Unit: "MB"},
-	}
+	return costs(s.Size, []Row{
+		{Measure: "index: one user's search, p95", Value: ms(s.OneUser), Must: 10, Aim: 5, Unit: "ms"},
+		{Measure: "index: all users' search, p95", Value: ms(s.AllUsers), Must: 60, Aim: 30, Unit: "ms"},
+		{Measure: "index: write, p95", Value: ms(s.Put), Must: 5, Aim: 2, Unit: "ms"},
+		{Measure: "index: fill", Value: s.Rebuild.Seconds(), Must: 5, Aim: 2, Unit: "s"},
+		{Measure: "index: heap", Value: float64(s.Heap) / 1e6, Must: 80, Aim: 40, Unit: "MB"},
+	}, Row{Measure: "index: foreign memories found", Of: fmt.Sprintf("%d questions", s.Asked), Value: float64(s.Foreign), AtMost: true})
+}
+
+// rows have the bounds of the index: nobody waits for that alone.
+func (k *Kept) rows() []Row {
+	return costs(k.Size, []Row{
+		{Measure: "one user's recall, p95", Value: ms(k.OneUser), Must: 10, Aim: 5, Unit: "ms"},
+		{Measure: "all users' recall, p95", Value: ms(k.AllUsers), Must: 60, Aim: 30, Unit: "ms"},
+		{Measure: "remember, p95", Value: ms(k.Remember), Must: 5, Aim: 2, Unit: "ms"},
+		{Measure: "rebuild from the truth", Value: k.Rebuild.Seconds(), Must: 5, Aim: 2, Unit: "s"},
+	}, Row{Measure: "foreign memories recalled", Of: fmt.Sprintf("%d questions", k.Asked), Value: float64(k.Foreign), AtMost: true})
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// costs gives the rows of times and memory, whose bounds are those of the usual size, and
+// then the one that holds for any.
+func costs(size Size, rows []Row, foreign Row) []Row {
 	for i := range rows {
 		rows[i].AtMost = true
-		rows[i].Of = fmt.Sprintf("%d memories", s.Size.Memories)
-		if s.Size.Memories != Usual().Memories || s.Size.Users != Usual().Users {
+		rows[i].Of = fmt.Sprintf("%d memories", size.Memories)
+		if size.Memories != Usual().Memories || size.Users != Usual().Users {
 			rows[i].Must, rows[i].Aim = 0, 0
 		}
 	}
-	return append(rows, Row{Measure: "foreign memories found", Of: fmt.Sprintf("%d questions", s.Asked), Value: float64(s.Foreign), AtMost: true})
+	return append(rows, foreign)
 }
 
 // Missed reports whether the figure is not what it must be.

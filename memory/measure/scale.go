@@ -66,7 +66,9 @@ func Scale(ctx context.Context, open func() memory.Store, size Size, seed uint64
 			return result, err
 		}
 	}
-	err = made.countForeign(ctx, store, &result)
+	if err = made.neighbours(ctx, store); err == nil {
+		err = made.countForeign(ctx, store, &result)
+	}
 	return result, err
 }
 
@@ -103,12 +105,18 @@ type maker struct {
 	random *rand.Rand
 	zipf   *rand.Zipf
 	next   int
+	of     int // the number of the tenant whose memories are made
 }
+
+// tenants have users of the same ids.
+func tenants() [2]host.TenantID { return [2]host.TenantID{tenant, "another"} }
+
+func tenantOf(number int) host.TenantID { return tenants()[number%len(tenants())] }
 
 const (
 	vocabulary = 40_000
 	turnWords  = 18 // of a turn on average; with the turn before some 35 terms
-	foreigners = 7  // tenants that ask without having a memory
+	perSession = 20 // turns
 )
 
 func newMaker(size Size, seed uint64) *maker {
@@ -120,7 +128,7 @@ func newMaker(size Size, seed uint64) *maker {
 // cut them and to put them; to make the texts is not counted.
 func (m *maker) fill(ctx context.Context, store memory.Store) (terms int, took time.Duration, err error) {
 	const batch = 16_384 // as a rebuild from the truth does
-	for m.next < m.size.Memories {
+	for m.next < m.size.Memories && ctx.Err() == nil {
 		drafts := make([]draft, 0, batch)
 		for len(drafts) < batch && m.next < m.size.Memories {
 			drafts = append(drafts, m.draft())
@@ -135,7 +143,7 @@ func (m *maker) fill(ctx context.Context, store memory.Store) (terms int, took t
 			terms += len(e.Sparse)
 		}
 	}
-	return terms, took, nil
+	return terms, took, ctx.Err()
 }
 
 // A draft is an entry without its terms.
@@ -161,9 +169,8 @@ func finished(drafts []draft) []memory.Entry {
 	return entries
 }
 
-// draft makes the next memory: the users take turns, and a session has 20 of them.
+// draft makes the next memory: the users take turns.
 func (m *maker) draft() draft {
-	const perSession = 20
 	number := m.next % m.size.Users
 	turn := m.next / m.size.Users
 	m.next++
@@ -172,8 +179,8 @@ func (m *maker) draft() draft {
 	chinese := number%2 == 1
 	text := memory.TurnText(m.words(chinese, turnWords), string(user), at, m.words(chinese, turnWords))
 	return draft{text: text, Entry: memory.Entry{
-		ID:     memory.ID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", m.random.Uint32(), number, m.next)),
-		Tenant: tenant, User: user, Session: host.SessionID(fmt.Sprintf("session-%d-%d", number, turn/perSession)),
+		ID:     memory.ID(fmt.Sprintf("%08x-%04x-4%03d-8000-%012x", m.random.Uint32(), number, m.of, m.next)),
+		Tenant: tenantOf(m.of), User: user, Session: host.SessionID(fmt.Sprintf("session-%d-%d", number, turn/perSession)),
 		Entity: fmt.Sprint("sku", m.random.IntN(500)), Platform: "taobao", Kind: memory.Preference, Layer: memory.Declared,
 		Status: memory.Active, Order: int64(turn%perSession + 1), At: at,
 	}}
@@ -181,13 +188,13 @@ func (m *maker) draft() draft {
 
 func userOf(number int) host.UserID { return host.UserID(fmt.Sprint("user-", number)) }
 
-// owner reads whose a memory is from its id.
-func owner(id memory.ID) host.UserID {
-	var first, number int
-	if _, err := fmt.Sscanf(string(id), "%08x-%04x-", &first, &number); err != nil {
-		return ""
+// madeFor reads whose a memory is from its id.
+func madeFor(id memory.ID) (host.TenantID, host.UserID) {
+	var first, number, of int
+	if _, err := fmt.Sscanf(string(id), "%08x-%04x-4%03d-", &first, &number, &of); err != nil {
+		return "", ""
 	}
-	return userOf(number)
+	return tenantOf(of), userOf(number)
 }
 
 func (m *maker) user() host.UserID { return userOf(m.random.IntN(m.size.Users)) }
@@ -214,12 +221,14 @@ func (m *maker) words(chinese bool, n int) string {
 
 const asked = 10 // length of a list
 
+func (m *maker) question() string { return "When " + m.words(m.random.IntN(2) == 1, 8) }
+
 func (m *maker) ask(ctx context.Context, store memory.Store, user host.UserID) ([]memory.Hit, error) {
 	return m.askAs(ctx, store, memory.Filter{Tenant: tenant, User: user})
 }
 
 func (m *maker) askAs(ctx context.Context, store memory.Store, filter memory.Filter) ([]memory.Hit, error) {
-	question := memory.Asked{Text: "When " + m.words(m.random.IntN(2) == 1, 8), Limit: asked}
+	question := memory.Asked{Text: m.question(), Limit: asked}
 	found, err := store.Sparse(ctx, filter, tokens.Query(question.Text), memory.Candidates(asked))
 	if err != nil {
 		return nil, err
@@ -235,13 +244,17 @@ func (m *maker) put(ctx context.Context, store memory.Store) error {
 	return store.Put(ctx, []memory.Entry{d.Entry})
 }
 
-// countForeign asks as users of the tenant, and as the same users of other tenants.
+// neighbours gives the users' namesakes in the other tenant memories, a tenth of theirs.
+func (m *maker) neighbours(ctx context.Context, store memory.Store) error {
+	m.of, m.size.Memories = 1, m.next+m.size.Memories/10
+	_, _, err := m.fill(ctx, store)
+	return err
+}
+
+// countForeign asks as users of one tenant and of the other.
 func (m *maker) countForeign(ctx context.Context, store memory.Store, result *Scaled) error {
 	for result.Asked < m.size.Foreign {
-		filter := memory.Filter{Tenant: tenant, User: m.user()}
-		if m.random.IntN(foreigners) == 0 {
-			filter.Tenant = "another"
-		}
+		filter := memory.Filter{Tenant: tenantOf(m.random.IntN(len(tenants()))), User: m.user()}
 		hits, err := m.askAs(ctx, store, filter)
 		if err != nil {
 			return err
@@ -249,7 +262,7 @@ func (m *maker) countForeign(ctx context.Context, store memory.Store, result *Sc
 		result.Asked++
 		result.Found += len(hits)
 		for _, hit := range hits {
-			if filter.Tenant != tenant || hit.User != filter.User || owner(hit.ID) != filter.User {
+			if t, user := madeFor(hit.ID); hit.User != filter.User || t != filter.Tenant || user != filter.User {
 				result.Foreign++
 			}
 		}
