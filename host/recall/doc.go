@@ -6,8 +6,9 @@
 // # Life of an input
 //
 //  1. Before the model is asked the first time, the user's words are heard: they may
-//     answer a question that was asked in this session just before, and else what they
-//     declare becomes memories (L1). The rules hear at once; a model hears in the
+//     answer a question that was asked in this session just before, and else they may
+//     tell what the user does with the decision that they were shown right before, which
+//     goes on its trace, and what they declare becomes memories (L1). The rules hear at once; a model hears in the
 //     background, and its reading replaces nothing. What fails is done again before the
 //     model is asked the next time.
 //  2. What fits the words is recalled, and what must always be kept to (constraints)
@@ -26,9 +27,12 @@
 //     of the older one of its matter.
 //  5. Whatever the model says at a decision point, also beside calls, is held to its
 //     form; what says more is withheld, and the model gives another answer. If that says
-//     too much again, the user is told what was held back, why, and what can be done.
+//     too much again, the user is told what was held back, why, and what can be done. Of a
+//     recommendation without all of its parts the model is told once what is missing; the
+//     next answer passes.
 //  6. When the user has the answer, the question counts as asked, if it was, and the
-//     decision is a trace. A turn that ends otherwise leaves neither.
+//     decision is a trace, with the trust by which its form was chosen. A turn that ends
+//     otherwise leaves neither.
 //
 // # Life of a session
 //
