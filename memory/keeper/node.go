@@ -223,8 +223,12 @@ const (
 	Restored   = "restored"
 	Pinned     = "pinned"
 	Unpinned   = "unpinned"
-	Believed   = "believed" // its trust was set
-	Relinked   = "relinked" // what superseded it was purged; the cause names what had superseded that, if it is there
+
+	// The cause is the priority that it was given.
+	Prioritised = "prioritised"
+
+	Believed = "believed" // its trust was set
+	Relinked = "relinked" // what superseded it was purged; the cause names what had superseded that, if it is there
 )
 
 const addLife = "INSERT INTO memory_life (tenant_id, user_id, memory_id, life_no, happened_at, event, cause) VALUES (?, ?, ?, ?, ?, ?, ?)"
