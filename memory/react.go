@@ -288,7 +288,7 @@ func (r *reaction) action() (Decision, string, bool) {
 	has, to := r.has, r.to
 	accepts, declined := has[roleNames] || has[roleMeans] || has[roleAgrees] || r.same, has[roleRefuses] || has[roleDeclines]
 	switch alternative := cmp.Or(r.instead, r.other); {
-	case has[roleReasons] && !declined || to.clauses == "" && !has[roleNames]:
+	case has[roleReasons] && !declined && alternative == "" || to.clauses == "" && !has[roleNames]:
 		return "", "", false
 	case alternative != "":
 		replaces := has[roleChanges] || has[rolePrefers] || has[roleSettles] || has[roleBut] || declined

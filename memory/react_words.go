@@ -54,17 +54,17 @@ func reactionPhrases() map[string]role {
 }
 
 func aroundReactionZH() []string {
-	return []string{"那", "吧", "了", "啊", "呀", "嘛", "呗", "哦", "噢", "嗯", "哈", "请", "麻烦", "帮我", "给我", "你", "您", "我", "我们", "咱们", "把", "从", "的",
+	return []string{"那", "吧", "了", "啊", "呀", "嘛", "呗", "哦", "噢", "嗯", "请", "麻烦", "帮我", "给我", "你", "您", "我", "我们", "咱们", "把", "从", "的",
 		"这个", "那个", "它", "就行", "就好", "就可以", "来", "办", "做", "执行", "去", "改", "发", "卖", "上", "安排", "直接", "我觉得", "觉得", "这样"}
 }
 
 func aroundReactionEN() []string {
-	return []string{"please", "just", "then", "so", "well", "the", "a", "it", "it's", "that", "that's", "this", "one", "i", "i'll", "we", "we'll", "let's", "let us",
+	return []string{"please", "just", "then", "so", "well", "the", "it", "it's", "that", "that's", "this", "one", "i", "i'll", "we", "we'll", "let's", "let us",
 		"is", "to", "of", "follow", "my", "you", "and", "me", "for me", "i think"}
 }
 
 func namesOutputZH() []string {
-	return []string{"采纳", "按你说的", "照你说的", "按您说的", "照您说的", "听你的", "听您的", "按你的建议", "按您的建议", "照你的建议", "照您的建议", "按建议", "照建议", "按你建议的",
+	return []string{"采纳", "采纳这个建议", "采纳你的建议", "采纳您的建议", "按你说的", "照你说的", "按您说的", "照您说的", "听你的", "听您的", "按你的建议", "按您的建议", "照你的建议", "照您的建议", "按建议", "照建议", "按你建议的",
 		"按您建议的", "按你推荐的", "按您推荐的", "按你的方案", "按您的方案", "用你的方案", "用您的方案", "接受建议", "接受你的建议", "接受您的建议"}
 }
 
@@ -79,7 +79,7 @@ func meansOutputZH() []string {
 }
 
 func meansOutputEN() []string {
-	return []string{"go with that", "go with it", "go with this", "do that", "do it", "do this", "i agree", "agreed", "make it so", "let's do that", "let's do it"}
+	return []string{"go with that", "go with it", "go with this", "do that", "do it", "do this", "i agree", "i agree with you", "agreed", "make it so", "let's do that", "let's do it"}
 }
 
 func agreesZH() []string {
@@ -102,12 +102,12 @@ func refusesEN() []string {
 }
 
 func declinesZH() []string {
-	return []string{"不", "不行", "不用", "不用了", "不要", "不要了", "不必", "不必了", "不了", "别", "不可以", "不合适", "没必要", "不改", "不发", "别改", "别发", "不用改", "不要改", "不要发", "不用发"}
+	return []string{"不", "不行", "不用", "不用了", "不要", "不要了", "不必", "不必了", "不了", "别", "不可以", "不合适", "没必要", "不改", "不发", "别改价", "不改价", "别改", "别发", "不用改", "不要改", "不要发", "不用发"}
 }
 
 func declinesEN() []string {
 	return []string{"no", "nope", "no way", "don't", "do not", "not", "don't do that", "don't do it", "don't do this", "do not do that", "do not do it", "no thanks",
-		"no thank you", "rather not", "i'd rather not", "let's not"}
+		"no thank you", "not a good idea", "rather not", "i'd rather not", "let's not"}
 }
 
 func changesZH() []string {
@@ -115,7 +115,7 @@ func changesZH() []string {
 }
 
 func changesEN() []string {
-	return []string{"change it to", "change that to", "change this to", "change to", "make it", "make that", "set it to", "set it at", "set that to", "switch to",
+	return []string{"change it to", "change that to", "change this to", "change the price to", "change to", "make it", "make that", "set it to", "set it at", "set that to", "switch to",
 		"replace it with", "lower it to", "raise it to", "put it at"}
 }
 
