@@ -37,7 +37,8 @@ func messageOf(q host.Reasoning, words string, at time.Time) memory.Message {
 }
 
 // hear reads an answer to a question that was just asked, or else what the user
-// does with the answer that they were just given, and what they declare: by the rules now, and by the model in the background. It may be repeated.
+// does with the answer that they were just given, and what they declare: by the rules
+// now, and by the model in the background. It may be repeated.
 func (r *Recall) hear(ctx context.Context, m memory.Message, input int) (h heard, err error) {
 	h, answered, err := r.answered(ctx, m, input)
 	if err != nil || answered {
