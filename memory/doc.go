@@ -21,7 +21,8 @@
 //     the user's words. [Facts] reads what tools return, [Habits] what a log shows.
 //   - [Compare] and [Reconcile] hold habits to words, [Settle] words to words; where it
 //     is for the user to say which counts, [NewChoice] asks and [Choose] does it.
-//   - [Attribute] and [Replay] move trust; [FormOf] and [CheckForm] say what it allows.
+//   - [ReadReaction] reads what a user does with an output, [Attribute] and [Replay] move
+//     trust, and [FormOf] and [CheckForm] say what it allows.
 //   - [ForgetConfig.Judge] says what a job archives, and why.
 //   - [Layered] and [Quote] put memories before a model, as data.
 //

@@ -224,8 +224,8 @@ const (
 )
 
 // MissingParts gives the parts that an answer of the form Recommend lacks, if it
-// recommends at all. It looks for the words that introduce them, so it is a reminder for
-// the model and no ground to withhold an answer.
+// recommends at all. It looks for the words that introduce them, so it is ground to
+// remind the model once, and none to withhold an answer for good.
 func MissingParts(answer string) []string {
 	if len(answer) > MaxFormBytes || len(CheckForm(Refer, answer, Given{})) == 0 {
 		return nil

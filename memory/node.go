@@ -174,13 +174,16 @@ type Trace struct {
 	Question      string         `json:"question"`
 	Output        string         `json:"agent_output"`
 	Sources       []ID           `json:"sources,omitempty"` // what the output points to
-	TrustAtMoment float64        `json:"trust_at_moment"`
+	TrustAtMoment float64        `json:"trust_at_moment"`   // by which the form of the output was chosen
 	Shown         time.Time      `json:"shown"`
 
-	// When the user acted.
-	Action      Decision  `json:"anchor_action,omitempty"`
-	Alternative string    `json:"anchor_alternative,omitempty"`
-	Acted       time.Time `json:"acted,omitzero"`
+	// When the user acted. What was read from their words is Heard, with the input of the
+	// session that said it; somebody who puts it on record may correct that.
+	Action      Decision     `json:"anchor_action,omitempty"`
+	Alternative string       `json:"anchor_alternative,omitempty"`
+	Acted       time.Time    `json:"acted,omitzero"`
+	Heard       bool         `json:"acted_heard,omitempty"`
+	ActedInput  host.InputID `json:"acted_input,omitempty"` // what Alternative quotes, where it was heard
 
 	// When attributed.
 	Lift       *float64  `json:"lift,omitempty"`

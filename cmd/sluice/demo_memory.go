@@ -145,7 +145,11 @@ func demoOwner() keeper.Owner {
 func (p *program) demoOutcomes(ctx context.Context, h *hall, lifts []float64) error {
 	for _, lift := range lifts {
 		o := demoOwner()
-		t, err := h.minding.Show(ctx, memory.Trace{Tenant: o.Tenant, User: o.User, Domain: "pricing", Point: "coupon", Question: "今晚的券怎么发？", Output: "大额券"})
+		trust, err := h.minding.Trust(ctx, o, "pricing")
+		if err != nil {
+			return err
+		}
+		t, err := h.minding.Show(ctx, memory.Trace{Tenant: o.Tenant, User: o.User, Domain: "pricing", Point: "coupon", Question: "今晚的券怎么发？", Output: "大额券", TrustAtMoment: trust})
 		if err == nil {
 			_, err = h.minding.Act(ctx, o, t.ID, memory.Accept, "")
 		}

@@ -348,12 +348,24 @@ func (m *rememberer) whyCommand() *cobra.Command {
 
 func (m *rememberer) pinCommand() *cobra.Command {
 	var off bool
+	var priority int
 	c := &cobra.Command{
-		Use: "pin ID…", Short: "Keep memories from being archived by a job", Args: cobra.MinimumNArgs(1),
-		Example: "  sluice memory pin 0197… --user mia\n  sluice memory pin 0197… --user mia --off",
+		Use: "pin ID…", Short: "Keep memories from being archived by a job, and say which count more", Args: cobra.MinimumNArgs(1),
+		Long: `A pinned memory is not archived by a job, and not replaced by later words without asking the user. With --priority,
+of two declarations that contradict each other from then on the one with the higher number counts, then the later one.`,
+		Example: "  sluice memory pin 0197… --user mia\n  sluice memory pin 0197… --priority 10 --user mia\n  sluice memory pin 0197… --user mia --off",
 		RunE: func(c *cobra.Command, args []string) error {
+			ranked := c.Flags().Changed("priority")
+			if priority < -keeper.MaxPriority || priority > keeper.MaxPriority {
+				return fmt.Errorf("%w: --priority takes %d to %d (got %d)", errUsage, -keeper.MaxPriority, keeper.MaxPriority, priority)
+			}
 			return m.onTruth(c.Context(), func(k *minding) error {
 				for _, id := range args {
+					if ranked {
+						if err := k.Prioritise(c.Context(), m.owner, memory.ID(id), priority); err != nil {
+							return err
+						}
+					}
 					if err := k.Pin(c.Context(), m.owner, memory.ID(id), !off); err != nil {
 						return err
 					}
@@ -363,6 +375,7 @@ func (m *rememberer) pinCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&off, "off", false, "no longer")
+	c.Flags().IntVar(&priority, "priority", 0, "how much they count against other declarations of the user's; 0 for as much as any")
 	return c
 }
 

@@ -43,7 +43,7 @@ func (s speaker) form(f memory.Form) string {
 
 func (s speaker) lifeEvent(what string) string {
 	return s.word(what, map[string]string{keeper.Remembered: "记下", keeper.Verified: "得到印证", keeper.Superseded: "被取代", keeper.Falsified: "被证伪",
-		keeper.Archived: "归档", keeper.Restored: "恢复", keeper.Pinned: "置顶", keeper.Unpinned: "取消置顶", keeper.Relinked: "改接取代者"})
+		keeper.Archived: "归档", keeper.Restored: "恢复", keeper.Pinned: "置顶", keeper.Unpinned: "取消置顶", keeper.Prioritised: "设定优先级", keeper.Relinked: "改接取代者"})
 }
 
 // parts tells what makes a score.
@@ -64,6 +64,9 @@ func (s speaker) life(l keeper.Life, at *origin) string {
 	s.about(&b, n)
 	if at != nil {
 		b.WriteString(s.pick("  stands in %s\n", "  位于 %s\n", s.origin(at)))
+	}
+	if n.Priority != 0 {
+		b.WriteString(s.pick("  priority %d\n", "  优先级 %d\n", n.Priority))
 	}
 	b.WriteString(s.pick("  trust %.2f, verified %d times, recalled %d times, adopted %d times\n", "  可信度 %.2f，印证 %d 次，召回 %d 次，采纳 %d 次\n", n.Trust, n.Verified, n.Recalls, n.Adopts))
 	b.WriteString(s.pick("\nwhat happened\n", "\n经过\n"))

@@ -27,7 +27,7 @@ import (
 func aHall(t *testing.T, policy string) (*program, *hall) {
 	t.Helper()
 	home := t.TempDir()
-	p := &program{env: func(string) string { return "" }, stderr: os.Stderr, home: home, memory: memoryFlags{mode: "on", index: embedded, embedder: "none", hear: byRules, dense: denseJudged, ranking: memory.MeasuredRanking}}
+	p := &program{env: func(string) string { return "" }, stderr: os.Stderr, home: home, memory: memoryFlags{mode: "on", index: embedded, embedder: "none", hear: byRules, dense: denseJudged, ranking: memory.MeasuredRanking, trust: memory.InitialTrust}}
 	if policy != "" {
 		p.policy = filepath.Join(home, "policy.yaml")
 		if err := os.WriteFile(p.policy, []byte(policy), 0o600); err != nil {
@@ -240,7 +240,7 @@ func TestAChoiceOfMemoriesIsRead(t *testing.T) {
 }
 
 func TestAnUnreachableIndexIsAnErrorAndNoIndex(t *testing.T) {
-	m := memoryFlags{mode: "on", index: "qdrant://127.0.0.1:1", embedder: "none", hear: byRules, dense: denseJudged, ranking: memory.MeasuredRanking}
+	m := memoryFlags{mode: "on", index: "qdrant://127.0.0.1:1", embedder: "none", hear: byRules, dense: denseJudged, ranking: memory.MeasuredRanking, trust: memory.InitialTrust}
 	if store, _, err := m.open(t.Context(), func(string) string { return "" }); err == nil || store != nil {
 		t.Errorf("%v, %v", store, err)
 	}

@@ -137,7 +137,7 @@ func (m *rememberer) trust(ctx context.Context, k *minding, traces bool, replay 
 		for _, domain := range slices.Sorted(maps.Keys(scores)) {
 			fmt.Fprintf(w, "%s\t%.2f\t%s\n", plain(domain), scores[domain], say.form(memory.FormOf(scores[domain])))
 		}
-		fmt.Fprintf(w, "%s\t%.2f\t%s\n", say.pick("(others)", "（其他）"), memory.InitialTrust, say.form(memory.FormOf(memory.InitialTrust)))
+		fmt.Fprintf(w, "%s\t%.2f\t%s\n", say.pick("(others)", "（其他）"), k.InitialTrust(), say.form(memory.FormOf(k.InitialTrust())))
 		if err := w.Flush(); err != nil {
 			return err
 		}
@@ -149,6 +149,7 @@ func (m *rememberer) trust(ctx context.Context, k *minding, traces bool, replay 
 }
 
 func (m *rememberer) traces(ctx context.Context, k *minding) error {
+	say := speakIn(m.locale)
 	w := m.table("\nDECISION\tDOMAIN\tPOINT\tSHOWN\tTRUST\tACTION\tCHANGE\tANSWER", "\n决策\t领域\t决策点\t展示时间\t当时信任\t用户动作\t变化\t回答")
 	for after := ""; ; {
 		page, err := k.Traces(ctx, m.owner, after)
@@ -165,7 +166,7 @@ func (m *rememberer) traces(ctx context.Context, k *minding) error {
 			if !t.Attributed.IsZero() {
 				change = fmt.Sprintf("%+.2f", t.TrustDelta)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%s\t%s\t%s\n", t.ID, plain(t.Domain), plain(t.Point), when(t.Shown), t.TrustAtMoment, t.Action, change, short(plain(t.Output)))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%s\t%s\t%s\n", t.ID, plain(t.Domain), plain(t.Point), when(t.Shown), t.TrustAtMoment, say.acted(t), change, short(plain(t.Output)))
 		}
 	}
 }
@@ -174,6 +175,8 @@ func (m *rememberer) actCommand() *cobra.Command {
 	var instead string
 	c := &cobra.Command{
 		Use: "act DECISION accept|reject|modify", Short: "Put on record what the user did with an answer", Args: cobra.ExactArgs(2),
+		Long: `While a host serves, what users do with an answer is read from their next words, where these are clear. What is put on
+record here counts over that, until the outcome has moved trust.`,
 		Example: "  sluice memory act 0197… accept --user mia\n  sluice memory act 0197… modify --instead '95 in place of 89' --user mia",
 		RunE: func(c *cobra.Command, args []string) error {
 			if actions := []string{string(memory.Accept), string(memory.Reject), string(memory.Modify)}; !slices.Contains(actions, args[1]) {
@@ -244,4 +247,13 @@ func (m *rememberer) tellTrace(t memory.Trace, err error) error {
 	}
 	fmt.Fprintln(m.stdout)
 	return nil
+}
+
+// acted tells what the user did with an answer, and whether that was read from their words.
+func (s speaker) acted(t memory.Trace) string {
+	did := s.word(string(t.Action), map[string]string{string(memory.Accept): "采纳", string(memory.Reject): "未采纳", string(memory.Modify): "修改"})
+	if t.Heard {
+		did += s.pick(" (said)", "（原话）")
+	}
+	return did
 }

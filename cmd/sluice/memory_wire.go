@@ -39,6 +39,8 @@ type memoryFlags struct {
 
 	dense   string // whether the embedder is used: judged, on or off
 	ranking string // memory.Ranking.Name
+
+	trust float64 // in a domain without decisions
 }
 
 // Who hears what users declare of themselves.
@@ -62,6 +64,7 @@ func (m *memoryFlags) register(flags *pflag.FlagSet, env func(string) string) {
 	flags.StringVar(&m.hearModel, "hear-model", env("SLUICE_HEAR_MODEL"), "the model at the endpoint that hears (SLUICE_HEAR_MODEL; default: the --model-name)")
 	flags.StringVar(&m.dense, "dense", cmp.Or(env("SLUICE_DENSE"), denseJudged), "whether the embedder is used: judged (where sluice memory judge found that it helps), on (without a verdict), or off (SLUICE_DENSE)")
 	flags.StringVar(&m.ranking, "memory-ranking", cmp.Or(env("SLUICE_MEMORY_RANKING"), memory.MeasuredRanking), "how memories are ranked: measured, or specified (the nearest by meaning, of them the best by words; it needs an embedder) (SLUICE_MEMORY_RANKING)")
+	flags.Float64Var(&m.trust, "memory-trust", memory.InitialTrust, "how far answers are trusted in a domain without decisions, 0 to 1: from 0.7 on they may recommend, below 0.4 they show evidence alone")
 }
 
 // valid refuses what is no choice.
@@ -78,6 +81,8 @@ func (m *memoryFlags) valid() error {
 		return fmt.Errorf("%w: --dense takes %s, %s or %s", errUsage, denseJudged, denseOn, denseOff)
 	case m.dense == denseOn && m.embedder == "none":
 		return fmt.Errorf("%w: --dense on needs a model; name one with --embedder", errUsage)
+	case !(m.trust >= 0 && m.trust <= 1):
+		return fmt.Errorf("%w: --memory-trust takes 0 to 1", errUsage)
 	case !ranked:
 		return fmt.Errorf("%w: --memory-ranking takes %s or %s", errUsage, memory.MeasuredRanking, memory.SpecifiedRanking)
 	}
@@ -132,7 +137,7 @@ func (p *program) mind(ctx context.Context, db host.Database, indexed bool) (*mi
 	}
 	m := &minding{}
 	ranking, _ := memory.RankingOf(p.memory.ranking) // it is valid
-	c := keeper.Config{DB: db, Ranking: ranking, Unjudged: p.memory.dense == denseOn, Shared: p.memory.shared(), Logger: slog.New(slog.NewTextHandler(p.stderr, nil)), Progress: p.counting("memories are indexed")}
+	c := keeper.Config{DB: db, Ranking: ranking, Unjudged: p.memory.dense == denseOn, Shared: p.memory.shared(), InitialTrust: &p.memory.trust, Logger: slog.New(slog.NewTextHandler(p.stderr, nil)), Progress: p.counting("memories are indexed")}
 	var err error
 	if indexed {
 		if m.index, c.Embedder, err = p.memory.open(ctx, p.env); err != nil {

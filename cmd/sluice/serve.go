@@ -21,7 +21,8 @@ func (p *program) serveCommand() *cobra.Command {
 		Use: "serve", Short: "Serve the host over HTTP on loopback", Args: cobra.NoArgs,
 		Long: `Serve loads the newest release of every skill of the registry and answers on loopback:
 POST /v1/sessions, POST /v1/sessions/{id}/turns (server-sent events), /uploads, /approvals/{id}, /clear,
-/mode and /calls/{id}/objection, GET /v1/approvals, /v1/tools, /v1/lives, /healthz and /readyz.
+/mode and /calls/{id}/objection, POST /v1/decisions/{id}/act and /outcome, GET /v1/approvals, /v1/decisions,
+/v1/tools, /v1/lives, /healthz and /readyz.
 A session in which nothing is said for --session-idle ends, and one that waits for a person's answer after
 48 times as long: what it leaves is kept in memory, and its next input, or the answer, goes on with it.
 Ctrl-C lets running turns finish.`,
@@ -94,7 +95,7 @@ func (p *program) serve(ctx context.Context, listen, idle string) (err error) {
 	defer endJobs()
 	s := server.New(server.Config{
 		Agent: a, Version: versionOf(), Log: log,
-		Ready: h.checks(), Helps: h.helps(), Blobs: h.blobs,
+		Ready: h.checks(), Helps: h.helps(), Blobs: h.blobs, Memory: h.recall,
 	})
 	fmt.Fprintf(p.stderr, "serving %d skills on http://%s\n", len(h.releases.Current()), listener.Addr())
 	return s.Serve(ctx, listener)

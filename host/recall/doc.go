@@ -7,11 +7,13 @@
 //
 //  1. Before the model is asked the first time, what the user said themself is heard, as
 //     of when they said it: it may answer a question that was asked in this session just
-//     before, and else what they declare becomes memories (L1). A file that they name is
-//     not heard, nor what the host says, and that uses up no answer. The rules hear at once;
-//     a model hears in the background, and its reading replaces nothing. What fails is done
-//     again before the model is asked the next time. What came before something of the user
-//     was forgotten last, in whichever process, is not heard any more: it may be that.
+//     before, and else it may tell what the user does with the decision that they were
+//     shown right before, which goes on its trace, and what they declare becomes memories
+//     (L1). A file that they name is not heard, nor what the host says, and that uses up no
+//     answer. The rules hear at once; a model hears in the background, and its reading
+//     replaces nothing. What fails is done again before the model is asked the next time.
+//     What came before something of the user was forgotten last, in whichever process, is
+//     not heard any more: it may be that.
 //  2. What fits the words is recalled, and what must always be kept to (constraints)
 //     stands before it, the user's own and newest first. With the first words of a
 //     session comes what matters in its scene, and at a decision point what is known of
@@ -29,9 +31,12 @@
 //     of the older one of its matter, unless something of the user was forgotten since.
 //  5. Whatever the model says at a decision point, also beside calls, is held to its
 //     form; what says more is withheld, and the model gives another answer. If that says
-//     too much again, the user is told what was held back, why, and what can be done.
+//     too much again, the user is told what was held back, why, and what can be done. Of a
+//     recommendation without all of its parts the model is told once what is missing; the
+//     next answer passes.
 //  6. When the user has the answer, the question counts as asked, if it was, and the
-//     decision is a trace. A turn that ends otherwise leaves neither.
+//     decision is a trace, with the trust by which its form was chosen. A turn that ends
+//     otherwise leaves neither.
 //
 // # Life of a session
 //

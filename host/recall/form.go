@@ -78,8 +78,8 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 	var t turn
 	known := false
 	r.know(q, func(of *turn) {
-		of.shown = nil
 		t, known = *of, of.asked
+		of.shown = nil
 	})
 	if !known {
 		return host.Opinion{}, fmt.Errorf("memory does not know the turn that input %d is answered in", q.Input)
@@ -97,11 +97,11 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 	if len(q.Calls) > 0 {
 		return host.Opinion{}, nil
 	}
-	r.know(q, func(of *turn) { of.shown = traceOf(q, of) })
-	if missing := memory.MissingParts(q.Text); t.form == memory.Recommend && len(missing) > 0 {
-		return host.Opinion{Note: "the recommendation lacks: " + strings.Join(missing, ", ")}, nil
+	o := r.complete(q, &t)
+	if o.Problem == nil {
+		r.know(q, func(of *turn) { of.shown = traceOf(q, of) })
 	}
-	return host.Opinion{}, nil
+	return o, nil
 }
 
 // withheld refuses an answer: it tells the model what said too much, and leaves the user
@@ -138,7 +138,7 @@ func onRecord(q host.Reasoning, t turn) (lines []string) {
 // traceOf gives the trace of an answer that ends a turn.
 func traceOf(q host.Reasoning, t *turn) *memory.Trace {
 	return &memory.Trace{Tenant: q.Session.Tenant, User: q.Session.User, Session: q.Session.Session, Input: host.InputID(fmt.Sprint(q.Input)),
-		Domain: t.at.Domain, Point: t.at.Name, Question: cut(t.words, maxOutputBytes), Output: cut(q.Text, maxOutputBytes), Sources: slices.Clone(t.sources)}
+		Domain: t.at.Domain, Point: t.at.Name, Question: cut(t.words, maxOutputBytes), Output: cut(q.Text, maxOutputBytes), Sources: slices.Clone(t.sources), TrustAtMoment: t.trust}
 }
 
 func cut(text string, most int) string {

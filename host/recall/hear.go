@@ -36,11 +36,15 @@ func messageOf(q host.Reasoning, words string, at time.Time) memory.Message {
 }
 
 // hear reads an answer to a question that was just asked, or else what the user
-// declares: by the rules now, and by the model in the background. The message is the
-// user's own, and the so many-th that they said in its session. It may be repeated.
+// does with the answer that they were just given, and what they declare: by the rules
+// now, and by the model in the background. The message is the user's own, and the so
+// many-th that they said in its session. It may be repeated.
 func (r *Recall) hear(ctx context.Context, m memory.Message, spoken int) (h heard, err error) {
 	h, answered, err := r.answered(ctx, m, spoken)
 	if err != nil || answered {
+		return h, err
+	}
+	if err := r.react(ctx, m); err != nil {
 		return h, err
 	}
 	byRules := memory.Listen(m)

@@ -258,7 +258,7 @@ func TestThreeContradictionsMakeOneQuestion(t *testing.T) {
 }
 
 func TestTheFormOfAnAnswerFollowsTrust(t *testing.T) {
-	const advice = "I recommend a price of 89."
+	const advice = "I recommend a price of 89. However, in May it sold 3. Alternatively 79. Confidence 70%."
 	for _, tt := range []struct {
 		trust  float64
 		answer string
@@ -274,7 +274,7 @@ func TestTheFormOfAnAnswerFollowsTrust(t *testing.T) {
 			r := newRig(t, shop)
 			must(t, r.Keeper.Close())
 			var err error
-			r.Keeper, err = keeper.Open(t.Context(), keeper.Config{DB: r.store.Database(), Store: index.New(), InitialTrust: tt.trust})
+			r.Keeper, err = keeper.Open(t.Context(), keeper.Config{DB: r.store.Database(), Store: index.New(), InitialTrust: &tt.trust})
 			must(t, err)
 			t.Cleanup(func() { must(t, r.Keeper.Close()) })
 			told, _, _ := r.say(1, "what should the PRICE OF the dress be?")

@@ -44,6 +44,7 @@ type turn struct {
 	about    []string      // the user's words that it is about
 	wording  string        // its words as the model is given them
 	shown    *memory.Trace // of the last answer that passed
+	reminded bool          // the model was told once what its recommendation lacks
 }
 
 // begin gives the turn of an input, made anew for another input of the session. With

@@ -52,11 +52,24 @@ func decodeObject(raw []byte, into any) *abi.Problem {
 	if err := json.Unmarshal(raw, into); err != nil {
 		problem := abi.NewProblem(abi.WrongType, "a value has the wrong type")
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			return abi.NewProblem(abi.WrongType, "want text, got %s", wrong.Value).WithField(wrong.Field)
+			return abi.NewProblem(abi.WrongType, "want %s, got %s", wanted(wrong.Type), wrong.Value).WithField(wrong.Field)
 		}
 		return problem
 	}
 	return nil
+}
+
+// wanted names what a field takes.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "text"
 }
 
 func unknownField(name string, known []string) *abi.Problem {

@@ -22,6 +22,10 @@
 //	POST /v1/lives/{live}/start          {"detail":{…}}, optional: the live begins, for the caller's tenant
 //	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing
 //	GET  /v1/lives                       the tenant's lives, from the one after ?after= on
+//	GET  /v1/decisions                   what the caller's user was shown at decision points, oldest first, from the one after ?after= on
+//	POST /v1/decisions/{decision}/act    {"action":"accept"|"reject"|"modify","instead":"…"}, instead optional: what the user did with it
+//	POST /v1/decisions/{decision}/outcome
+//	                                     {"lift":0.1}, {"right":false} or {"before":{"gmv":9000},"after":{"gmv":12000}}: what came of it
 //	POST /v1/sessions/{session}/uploads  the file's bytes -> 201 {"id":"blob_…","size":…,"type":"…","name":"…","preview":"…"}
 //	GET  /v1/tools                       the tools of a new session
 //	GET  /healthz                        200 while the process lives
@@ -62,6 +66,13 @@
 // stored end. While a turn of the session runs it is 409: the answer is kept, and
 // the same request goes on with it later. Whether it came too late, or says
 // otherwise than an earlier one, the refusal or the turn tells.
+//
+// A decision is an answer at a decision point of the policy (memory.Trace). What the user
+// did with it is read from their next words where these are clear; an act puts it on record
+// and corrects that, until its outcome is there. An outcome moves the trust of the user in
+// the decision's domain, once: an answer that was accepted needs its lift, given or made by
+// the policy's formula of the figures before and after; another one whether the agent was
+// right. Either delivered again changes nothing. Other users' decisions do not exist here.
 //
 // An upload is kept for its session as a blob, up to Config.UploadBytes. Its id
 // may be named in a turn, and skills that may read blobs find it by that. The

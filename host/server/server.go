@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/abi"
 	"github.com/sluicehq/sluice/host/agent"
 	"github.com/sluicehq/sluice/host/blob"
+	"github.com/sluicehq/sluice/host/recall"
 )
 
 // Defaults of Config.
@@ -37,6 +38,9 @@ type Config struct {
 	Ready   []Check // told by /readyz, in this order
 	Helps   []Check // told after them; where one fails, the host is degraded, and ready all the same
 	Version string  // told by /healthz and /readyz
+
+	// Memory has the decisions that users were shown; nil refuses requests about them.
+	Memory *recall.Recall
 
 	// Blobs keeps the files that are uploaded; nil refuses them.
 	Blobs *blob.Store
@@ -113,6 +117,9 @@ func (s *Server) routes() *http.ServeMux {
 		{http.MethodPost, "/v1/lives/{live}/start", s.postLiveStart},
 		{http.MethodPost, "/v1/lives/{live}/end", s.postLiveEnd},
 		{http.MethodGet, "/v1/lives", s.getLives},
+		{http.MethodGet, "/v1/decisions", s.getDecisions},
+		{http.MethodPost, "/v1/decisions/{decision}/act", s.postDecisionAct},
+		{http.MethodPost, "/v1/decisions/{decision}/outcome", s.postDecisionOutcome},
 		{http.MethodPost, "/v1/sessions/{session}/uploads", s.postUpload},
 		{http.MethodGet, "/v1/tools", s.getTools},
 		{http.MethodGet, "/healthz", s.getHealth},

@@ -24,7 +24,7 @@
 //  3. Recall asks the index for candidates, ranks them, and reads the best from the
 //     truth; it asks for more where too few of them hold at its moment. That they were
 //     recalled is counted some seconds later.
-//  4. Supersede, Falsify, Archive and Pin change how it counts, never its text; each
+//  4. Supersede, Falsify, Archive, Pin and Prioritise change how it counts, never its text; each
 //     leaves an event of its life. Of a piece of a document, what it is searched by
 //     follows the headings above it. Tidy archives what is worth little. Restore takes
 //     it all back: gaps and questions that ended with a declaration are open again as they

@@ -244,9 +244,9 @@ func TestATraceIsWrittenAtThreeMoments(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		now := newClock()
 		k := r.open(withClock(now))
-		shown, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "pricing", Point: "p", Question: "q", Output: "o", Action: memory.Accept, TrustDelta: 9})
+		shown, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "pricing", Point: "p", Question: "q", Output: "o", TrustAtMoment: 0.71, Action: memory.Accept, TrustDelta: 9})
 		must(t, err)
-		if shown.TrustAtMoment != memory.InitialTrust || shown.Action != "" || shown.TrustDelta != 0 || !shown.Shown.Equal(now.now()) {
+		if shown.TrustAtMoment != 0.71 || shown.Action != "" || shown.TrustDelta != 0 || !shown.Shown.Equal(now.now()) {
 			t.Errorf("shown: %+v", shown)
 		}
 		lift := 0.1
@@ -326,7 +326,7 @@ func TestAReconciliationComparesOutsideOfATransaction(t *testing.T) {
 func TestAReplayBeginsAndGoesOnAsTheScoreDid(t *testing.T) {
 	onBoth(t, func(t *testing.T, r rig) {
 		now := newClock()
-		k := r.open(withClock(now), func(c *Config) { c.InitialTrust = 0.97 })
+		k := r.open(withClock(now), func(c *Config) { c.InitialTrust = new(0.97) })
 		var traces []string
 		for range 8 {
 			trace, err := k.Show(t.Context(), memory.Trace{Tenant: ann.Tenant, User: ann.User, Domain: "pricing", Point: "p"})
@@ -342,7 +342,7 @@ func TestAReplayBeginsAndGoesOnAsTheScoreDid(t *testing.T) {
 		}
 		want, err := k.Trust(t.Context(), ann, "pricing")
 		must(t, err)
-		again := r.again().open(withClock(now), func(c *Config) { c.InitialTrust = 0.2 })
+		again := r.again().open(withClock(now), func(c *Config) { c.InitialTrust = new(0.2) })
 		replayed, err := again.ReplayTrust(t.Context(), ann)
 		must(t, err)
 		if got := replayed.Scores[memory.TrustKey{Tenant: ann.Tenant, User: ann.User, Domain: "pricing"}]; got != want || len(replayed.Differ) != 0 {

@@ -44,9 +44,9 @@ type Config struct {
 
 	Ranking memory.Ranking // of hits; memory.Measured() by default
 
-	// InitialTrust is the trust in a domain without traces; memory.InitialTrust by
-	// default.
-	InitialTrust float64
+	// InitialTrust is the trust in a domain without traces, 0 to 1; nil for
+	// memory.InitialTrust.
+	InitialTrust *float64
 
 	// Progress is told by Open how many memories a rebuild has put into the Store so
 	// far. May be nil.
@@ -116,16 +116,16 @@ func Open(ctx context.Context, c Config) (*Keeper, error) {
 	const op = "keeper.Open"
 	k := &Keeper{
 		db: c.DB, store: c.Store, shared: c.Shared, embedder: c.Embedder, unjudged: c.Unjudged, now: c.Now, poll: c.Poll, log: c.Logger, holder: host.NewID("keeper_"),
-		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1), ranking: c.Ranking, initialTrust: c.InitialTrust,
+		wake: make(chan struct{}, 1), toEmbed: make(chan struct{}, 1), ranking: c.Ranking, initialTrust: memory.InitialTrust,
 	}
 	if k.db.Write == nil || k.db.Reads == nil || k.db.Migrate == nil {
 		return nil, fail(op, badValue("the keeper has no database"))
 	}
+	if c.InitialTrust != nil {
+		k.initialTrust = *c.InitialTrust
+	}
 	if !(k.initialTrust >= 0 && k.initialTrust <= 1) {
 		return nil, fail(op, badValue("an initial trust of %v; give 0 to 1", k.initialTrust))
-	}
-	if k.initialTrust == 0 {
-		k.initialTrust = memory.InitialTrust
 	}
 	k.dutyTime, k.tending = cmp.Or(c.dutyTime, dutyTime), cmp.Or(c.tending, tendEvery)
 	if k.ranking == (memory.Ranking{}) {

@@ -221,15 +221,16 @@ type Event struct {
 
 // The events of a memory's life.
 const (
-	Remembered = "remembered" // written for the first time
-	Verified   = "verified"   // said or seen again, by another source
-	Superseded = "superseded" // by the memory that the cause names, or by an answer
-	Falsified  = "falsified"
-	Archived   = "archived"
-	Restored   = "restored"
-	Pinned     = "pinned"
-	Unpinned   = "unpinned"
-	Relinked   = "relinked" // what superseded it was purged; the cause names what had superseded that, if it is there
+	Remembered  = "remembered" // written for the first time
+	Verified    = "verified"   // said or seen again, by another source
+	Superseded  = "superseded" // by the memory that the cause names, or by an answer
+	Falsified   = "falsified"
+	Archived    = "archived"
+	Restored    = "restored"
+	Pinned      = "pinned"
+	Unpinned    = "unpinned"
+	Prioritised = "prioritised" // the cause is its priority
+	Relinked    = "relinked"    // what superseded it was purged; the cause names what had superseded that, if it is there
 )
 
 const addLife = "INSERT INTO memory_life (tenant_id, user_id, memory_id, life_no, happened_at, event, cause) VALUES (?, ?, ?, ?, ?, ?, ?)"

@@ -268,7 +268,8 @@ func (t *tx) silenceSome(ctx context.Context, o Owner, ids []memory.ID) (int, er
 }
 
 // silenceInputs silences the traces of the inputs that memories come from: the
-// question that they keep has the words, whatever they point to.
+// question that they keep has the words, whatever they point to. Of those that were acted
+// on in these inputs it takes the alternative.
 func (t *tx) silenceInputs(ctx context.Context, o Owner, sources []memory.Source) error {
 	inputs := map[host.SessionID][]host.InputID{}
 	for _, s := range sources {
@@ -289,7 +290,7 @@ func (t *tx) silenceInputs(ctx context.Context, o Owner, sources []memory.Source
 			}
 		}
 	}
-	return nil
+	return t.silenceActs(ctx, o, sources)
 }
 
 // silence takes the words out of traces. Their outcome, which moved trust, stays.

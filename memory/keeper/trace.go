@@ -37,10 +37,10 @@ const (
 )
 
 // Show keeps a decision point when it is shown: of the trace the owner, the domain,
-// the point, the question with its session and input, the output and its sources count.
-// It gives the trace with its id, the time, and the trust at that moment. Where one of the
-// sources is not there any more, it is kept without words: a turn may end after what it
-// recalled was forgotten.
+// the point, the question with its session and input, the output, its sources, and the
+// trust by which its form was chosen count: the score may have moved since. It gives the
+// trace with its id and the time. Where one of the sources is not there any more, it is
+// kept without words: a turn may end after what it recalled was forgotten.
 func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, error) {
 	const op = "keeper.Show"
 	o := Owner{shown.Tenant, shown.User}
@@ -48,13 +48,9 @@ func (k *Keeper) Show(ctx context.Context, shown memory.Trace) (memory.Trace, er
 		return memory.Trace{}, fail(op, err)
 	}
 	trace := memory.Trace{ID: string(newID()), Tenant: o.Tenant, User: o.User, Domain: shown.Domain, Point: shown.Point, Question: shown.Question, Output: shown.Output, Sources: shown.Sources,
-		Session: shown.Session, Input: shown.Input}
+		Session: shown.Session, Input: shown.Input, TrustAtMoment: shown.TrustAtMoment}
 	err := k.change(ctx, func(ctx context.Context, t *tx) error {
-		score, _, err := k.trust(ctx, t.on, o, trace.Domain)
-		if err != nil {
-			return err
-		}
-		trace.Shown, trace.TrustAtMoment = t.at, score
+		trace.Shown = t.at
 		if whole, err := t.areThere(ctx, o, trace.Sources); err != nil {
 			return err
 		} else if !whole {
@@ -105,7 +101,7 @@ func traceColumns(trace memory.Trace) ([]any, error) {
 // wordless takes the words out of a trace, with what leads to them.
 func wordless(trace memory.Trace) memory.Trace {
 	trace.Point, trace.Question, trace.Output, trace.Alternative, trace.Sources = "", "", "", "", nil
-	trace.Session, trace.Input = "", ""
+	trace.Session, trace.Input, trace.ActedInput = "", "", ""
 	return trace
 }
 
@@ -126,6 +122,8 @@ func checkTrace(o Owner, t memory.Trace) error {
 		return badValue("the domain of a decision has %d bytes; give 1 to %d of UTF-8", len(t.Domain), host.MaxIDBytes)
 	case len(t.Point) > memory.MaxTextBytes || len(t.Question) > memory.MaxTextBytes || len(t.Output) > memory.MaxTextBytes:
 		return badValue("a part of a decision is longer than %d bytes", memory.MaxTextBytes)
+	case !(t.TrustAtMoment >= 0 && t.TrustAtMoment <= 1):
+		return badValue("a trust of %v at the moment of a decision; give 0 to 1", t.TrustAtMoment)
 	case len(t.Sources) > MaxTraceSources:
 		return badValue("a decision points to %d memories; at most %d are kept", len(t.Sources), MaxTraceSources)
 	}
@@ -140,30 +138,6 @@ func checkTrace(o Owner, t memory.Trace) error {
 		}
 	}
 	return nil
-}
-
-// Act keeps what the user did with a shown output, once: repeating it with the same
-// changes nothing, and another action is refused with BadValue. The alternative is
-// what the user did instead, and may be empty. An accepted output counts as a use of
-// the memories that it points to, see Adopt.
-func (k *Keeper) Act(ctx context.Context, o Owner, trace string, action memory.Decision, alternative string) (memory.Trace, error) {
-	const op = "keeper.Act"
-	if action != memory.Accept && action != memory.Reject && action != memory.Modify || len(alternative) > memory.MaxTextBytes {
-		return memory.Trace{}, fail(op, badValue("an action %.40q with an alternative of %d bytes; give accept, reject or modify, and at most %d bytes", string(action), len(alternative), memory.MaxTextBytes))
-	}
-	return k.changeTrace(ctx, op, o, trace, func(ctx context.Context, t *tx, found *memory.Trace) (bool, error) {
-		if found.Action != "" {
-			if found.Action != action || found.Alternative != alternative {
-				return false, badValue("decision %s was acted on already: %s", found.ID, found.Action)
-			}
-			return false, nil
-		}
-		found.Action, found.Alternative, found.Acted = action, alternative, t.at
-		if action != memory.Accept {
-			return true, nil
-		}
-		return true, adopt(ctx, t.on, o, found.Sources, t.at)
-	})
 }
 
 // Attribute keeps the outcome of a trace and moves the trust of its user in its
@@ -242,6 +216,9 @@ func (k *Keeper) Trust(ctx context.Context, o Owner, domain string) (float64, er
 	score, _, err := k.trust(ctx, k.db.Reads, o, domain)
 	return score, fail("keeper.Trust", err)
 }
+
+// InitialTrust gives the trust in a domain without an attributed trace.
+func (k *Keeper) InitialTrust() float64 { return k.initialTrust }
 
 func (k *Keeper) trust(ctx context.Context, on host.Statements, o Owner, domain string) (score float64, moved time.Time, err error) {
 	var at int64

@@ -54,6 +54,7 @@ func (u *uses) take() (map[key]int, time.Time) {
 
 const (
 	countRecalls = "UPDATE memory_node SET recalls = recalls + ?, used_at = ?" + ofMemory
+	uncountAdopt = "UPDATE memory_node SET adopts = adopts - 1" + ofMemory + " AND adopts > 0"
 	countAdopts  = "UPDATE memory_node SET adopts = adopts + 1, used_at = ?" + ofMemory
 )
 
@@ -96,6 +97,16 @@ func (k *Keeper) writeCounts(ctx context.Context, batch map[key]int, at time.Tim
 func adopt(ctx context.Context, on host.Statements, o Owner, ids []memory.ID, at time.Time) error {
 	for _, id := range ids {
 		if _, err := exec(ctx, on, countAdopts, append([]any{micros(at)}, memoryArgs(o, id)...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unadopt takes back what adopt counted.
+func unadopt(ctx context.Context, on host.Statements, o Owner, ids []memory.ID) error {
+	for _, id := range ids {
+		if _, err := exec(ctx, on, uncountAdopt, memoryArgs(o, id)...); err != nil {
 			return err
 		}
 	}
