@@ -21,7 +21,8 @@
 //     the question which one counts.
 //  3. At a decision point the policy's words say so, and the model is told in which
 //     form its answer may be: by the trust of this user in this domain. A question
-//     that has waited for such a point is given to it, as data, to be asked.
+//     that has waited for such a point is given to it, as data, to be asked, and to no
+//     other turn's until this one is over.
 //  4. Results of the tools that the policy names become facts (L2), each in the place
 //     of the older one of its matter.
 //  5. Whatever the model says at a decision point, also beside calls, is held to its
