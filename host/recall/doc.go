@@ -26,7 +26,8 @@
 //  3. At a decision point the policy's words say so, found in the user's own, also where
 //     the host goes on with these after an approval; and the model is told in which
 //     form its answer may be: by the trust of this user in this domain. A question
-//     that has waited for such a point is given to it, as data, to be asked.
+//     that has waited for such a point is given to it, as data, to be asked, and to no
+//     other turn's until this one is over.
 //  4. Results of the tools that the policy names become facts (L2), each in the place
 //     of the older one of its matter, unless something of the user was forgotten since.
 //  5. Whatever the model says at a decision point, also beside calls, is held to its
