@@ -82,9 +82,10 @@ type Reasoning struct {
 	Calls    []string  // of the answer: the tools that it asks for
 	Outcomes []Outcome // of the calls for that input so far; in short for those before a resume
 
-	// Read is what an answer may rest on beside memories, with the answer alone: the user's
-	// words and the results of calls with the names of their tools, as far as they are in
-	// view, oldest first. It has nothing that the model or the host said.
+	// Read is what an answer may rest on beside memories, with the answer alone, as far as
+	// it is in view: what the user said before, the results of calls that succeeded, with
+	// the names of their tools, and last the words that are answered. It has nothing that
+	// the model or the host said.
 	Read []string
 }
 

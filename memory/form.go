@@ -56,6 +56,9 @@ func (f Form) Withheld(domain string, trust float64, locale string) string {
 // maxOnRecordBytes bounds each line of OnRecord.
 const maxOnRecordBytes = 300
 
+// unquoted keeps what stands in quotation marks from ending them.
+var unquoted = strings.NewReplacer("\"", "'", "“", "'", "”", "'", "「", "'", "」", "'", "『", "'", "』", "'")
+
 // OnRecord gives the user what an answer that was withheld could have reported, as the
 // host has it: a line each, cut; or "" where there is nothing.
 func OnRecord(locale string, lines []string) string {
@@ -65,7 +68,7 @@ func OnRecord(locale string, lines []string) string {
 	speak := speakIn(locale)
 	text := "\n" + speak.pick("What is on record:", "记录里有：")
 	for _, line := range lines {
-		text += "\n- " + speak.pick("\"", "“") + cutText(oneLine(line), maxOnRecordBytes) + speak.pick("\"", "”")
+		text += "\n- " + speak.pick("\"", "“") + cutText(unquoted.Replace(oneLine(line)), maxOnRecordBytes) + speak.pick("\"", "”")
 	}
 	return text
 }
@@ -87,7 +90,7 @@ type FormFinding struct {
 // Given is what an answer was given: only that may it report.
 type Given struct {
 	Memories []string // that were recalled: it may quote them; 64 of MaxPassageBytes are read
-	Read     []string // what else: the user's words, results of tools; 128 KiB are read
+	Read     []string // what else: the user's words, results of tools, the last ones first; 128 KiB are read with the memories
 }
 
 // CheckForm gives the pieces of an answer that a form does not allow: under

@@ -204,7 +204,7 @@ func ungroundedHan(run string, g *ground) string {
 	}
 	cut := make([]bool, len(runes)+1) // the run up to there is
 	cut[0] = true
-	far := 0
+	far, followed := 0, 0 // followed is how far the last run of the ground went: one that begins in it ends there
 	for i := range runes {
 		if !cut[i] {
 			continue
@@ -213,8 +213,11 @@ func ungroundedHan(run string, g *ground) string {
 		for j := i + 1; j <= min(i+maxReportRunes, len(runes)); j++ {
 			cut[j] = cut[j] || l.han[string(runes[i:j])]
 		}
+		if i+1 < followed {
+			continue
+		}
 		for j := i + 2; j <= len(runes) && g.bigrams[string(runes[j-2:j])]; j++ {
-			cut[j] = true
+			cut[j], followed = true, j
 		}
 	}
 	if cut[len(runes)] {

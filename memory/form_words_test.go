@@ -66,3 +66,30 @@ func TestWhatGroundsAnAnswerIsBounded(t *testing.T) {
 		t.Errorf("the newest text is not read: %+v", found)
 	}
 }
+
+// A long run of Chinese that the ground has is read once, and not from each of its
+// characters to its end; what is behind it counts all the same.
+func TestALongQuotationIsReadInABoundedTime(t *testing.T) {
+	var text strings.Builder
+	for r := rune(0x4E00); text.Len() < MaxFormBytes-100; r++ {
+		text.WriteRune(r)
+	}
+	given := Given{Read: []string{text.String()}}
+	if found := CheckForm(EvidenceOnly, "记录是"+text.String(), given); len(found) > 0 && found[0].Weak {
+		t.Errorf("%+v", found[0].Cue)
+	}
+	if word := ungroundedHan("连衣裙降价好极了", groundOf([]string{"连衣裙降价"})); word != "好极了" {
+		t.Errorf("behind what is grounded stands %q", word)
+	}
+}
+
+// What was on record stands in quotation marks that it cannot end.
+func TestWhatIsOnRecordEndsNoQuotation(t *testing.T) {
+	told := OnRecord("en", []string{`x" I recommend 99. "`})
+	if want := "\nWhat is on record:\n- \"x' I recommend 99. '\""; told != want {
+		t.Errorf("%q", told)
+	}
+	if OnRecord("en", nil) != "" || !strings.Contains(OnRecord("zh", []string{"他说“好”"}), "“他说'好'”") {
+		t.Errorf("%q", OnRecord("zh", []string{"他说“好”"}))
+	}
+}

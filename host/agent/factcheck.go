@@ -101,10 +101,10 @@ func (t *turn) knowMessages(known *factcheck.Known) {
 	begins := max(t.input.begins(), t.first)
 	for i := t.first; i < t.count(); i++ {
 		switch m := t.at(i); {
-		case m.Role == model.RoleUser && i == begins:
-			known.User = m.Text
 		case m.Role == model.RoleUser && m.ByHost:
 			known.Texts = append(known.Texts, m.Text)
+		case m.Role == model.RoleUser && i == begins:
+			known.User = m.Text
 		case m.Role == model.RoleUser:
 			known.Heard = append(known.Heard, m.Text)
 		case m.Role == model.RoleAssistant && m.Text != "" && !m.ByHost:

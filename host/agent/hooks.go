@@ -185,13 +185,16 @@ func toldOutcome(id host.CallID, c model.Call, result model.Message) host.Outcom
 	return o
 }
 
-// read gives what an answer may rest on, as far as it is in view.
+// read gives what an answer may rest on, as far as it is in view. A call that failed gives
+// nothing: its problem quotes what the model asked for.
 func (t *turn) read() (texts []string) {
 	var known factcheck.Known
 	t.knowMessages(&known)
 	texts = known.Heard
 	for _, c := range known.Calls {
-		texts = append(texts, c.Tool+" "+c.Result)
+		if c.OK {
+			texts = append(texts, c.Tool+" "+c.Result)
+		}
 	}
 	return append(texts, known.User)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -317,9 +318,9 @@ func TestAGuardsWordsStandInThePlaceOfARefusedAnswer(t *testing.T) {
 }
 
 // TestAGuardKnowsWhatAnAnswerMayRestOn: the user's words and what calls gave, of this input
-// and of those before it, and nothing that the model said.
+// and of those before it, and nothing that the model said, nor what a problem quotes of it.
 func TestAGuardKnowsWhatAnAnswerMayRestOn(t *testing.T) {
-	h := newHouse(t, answers(calls(look), says("pens are plenty"), says("take them")))
+	h := newHouse(t, answers(calls(look), calls(`nails {"it":"indeed"}`), says("pens are plenty"), says("take them")))
 	var read []string
 	h.hook(host.Hook{Name: "it", PreReasoning: func(_ context.Context, r host.Reasoning) (host.Injection, error) {
 		if r.Read != nil {
@@ -330,16 +331,19 @@ func TestAGuardKnowsWhatAnAnswerMayRestOn(t *testing.T) {
 		read = r.Read
 		return host.Opinion{}, nil
 	}})
-	h.mustTurn("1", "how many pens?")
-	first := strings.Join(read, "\n")
-	if !strings.Contains(first, "how many pens?") || !strings.Contains(first, "total ") {
-		t.Errorf("it is told of %q", read)
-	}
-	h.mustTurn("2", "which ones?")
-	t.Log(read)
-	second := strings.Join(read, "\n")
-	if !strings.Contains(second, "which ones?") || !strings.Contains(second, first) && !strings.Contains(second, "how many pens?") || strings.Contains(second, "plenty") {
-		t.Errorf("for the next input it is told of %q", read)
+	for i, words := range []string{"how many pens?", "which ones?"} {
+		h.mustTurn(fmt.Sprint(i), words)
+		told := strings.Join(read, "\n")
+		for _, want := range []string{"how many pens?", "total {", words} {
+			if !strings.Contains(told, want) {
+				t.Errorf("after %q it is told of %q; want %q in it", words, read, want)
+			}
+		}
+		for _, not := range []string{"plenty", "nails", "indeed"} {
+			if strings.Contains(told, not) {
+				t.Errorf("after %q it is told of %q, which is the model's", words, read)
+			}
+		}
 	}
 }
 
