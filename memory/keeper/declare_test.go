@@ -242,23 +242,6 @@ func TestOnlyWhatAUserSaysIsDeclared(t *testing.T) {
 	}
 }
 
-// Whatever is said, seen, asked and answered in whichever order: no declaration changes but
-// by an answer or a newer word of the user's own, a pair has one open question at most,
-// and two constraints that contradict each other have one, or stand by the user's word.
-func TestNoOrderOfWordsAndAnswersChangesADeclarationByItself(t *testing.T) {
-	for seed := range uint64(12) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			c, random := newClock(), rand.New(rand.NewPCG(seed, 7))
-			p := &pairing{T: t, clock: c, keeper: sqliteRig(t).open(withClock(c)), random: random, set: memory.DefaultReconcile()}
-			for range 40 {
-				c.move(time.Minute)
-				before := p.all()
-				p.check(before, p.step())
-			}
-		})
-	}
-}
-
 type pairing struct {
 	*testing.T
 	clock  *clock

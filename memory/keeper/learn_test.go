@@ -93,68 +93,6 @@ func (k *Keeper) testOnlyWhole(t testing.TB, o Owner, document string) string {
 	return text.String()
 }
 
-func TestADocumentThatIsImportedAgainReplacesWhatItWas(t *testing.T) {
-	first := paragraphs(1, 2, 3, 4, 5)
-	for name, tt := range map[string]struct {
-		text              string
-		alter             func(*cut.Document)
-		kept, still, gone int
-		known             bool
-	}{
-		"the same":                    {text: first, known: true},
-		"another time":                {text: first, alter: func(d *cut.Document) { d.At = time.Unix(1e9, 0) }, known: true},
-		"a paragraph at the front":    {text: paragraph(9) + first, kept: 2, still: 4, gone: 1}, // what was first begins with the end of the new one
-		"a paragraph at the end":      {text: first + paragraph(9), kept: 1, still: 5},
-		"one out of the middle":       {text: paragraphs(1, 2, 4, 5), kept: 1, still: 3, gone: 2},
-		"in another order":            {text: paragraphs(5, 4, 3, 2, 1), kept: 5, gone: 5},
-		"halves in another order":     {text: paragraphs(4, 5, 1, 2, 3), kept: 2, still: 3, gone: 2},
-		"the same paragraph twice":    {text: first + paragraph(5), kept: 1, still: 5},
-		"nothing is left":             {text: "", gone: 5},
-		"blanks are left":             {text: "\n\n \n", gone: 5},
-		"another title":               {text: first, alter: func(d *cut.Document) { d.Title = "Order of the house" }, still: 5},
-		"another form":                {text: first, alter: func(d *cut.Document) { d.Form = cut.Plain }, still: 5},
-		"it is about another thing":   {text: first, alter: func(d *cut.Document) { d.Entity = "1001" }, kept: 5, gone: 5},
-		"a word of one is another":    {text: strings.Replace(first, "para3 word7", "para3 wordX", 1), kept: 1, still: 4, gone: 1},
-		"a word at the end of one is": {text: strings.Replace(first, "end.\n\npara4", "END.\n\npara4", 1), kept: 2, still: 3, gone: 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, r rig) {
-				k := r.open()
-				was := k.testOnlyLearn(t, ann, rules(), first)
-				if was.Known || was.Kept != 5 || was.Still+was.Gone != 0 || was.Pieces != 5 {
-					t.Fatalf("the first time: %+v", was)
-				}
-				old := k.testOnlyPieces(t, ann, "rules.md")
-				d := rules()
-				if tt.alter != nil {
-					tt.alter(&d)
-				}
-				done := k.testOnlyLearn(t, ann, d, tt.text)
-				if done.Known != tt.known || done.Kept != tt.kept || done.Still != tt.still || done.Gone != tt.gone {
-					t.Errorf("%d kept, %d still there, %d gone, known %t; want %d, %d, %d, %t", done.Kept, done.Still, done.Gone, done.Known, tt.kept, tt.still, tt.gone, tt.known)
-				}
-				if again := k.testOnlyLearn(t, ann, d, tt.text); !again.Known || again.Gone != 0 {
-					t.Errorf("once more: %+v", again)
-				}
-				if got := k.testOnlyWhole(t, ann, "rules.md"); strings.TrimSpace(got) != strings.TrimSpace(tt.text) {
-					t.Errorf("the document is %q\nwant %q", got, tt.text)
-				}
-				checkPieces(t, k, d)
-				gone := 0
-				for _, id := range old {
-					if n := k.testOnlyGet(t, ann, id); n.Status == memory.Superseded {
-						gone++
-						checkSuperseded(t, k, n, done.Document)
-					}
-				}
-				if gone != tt.gone {
-					t.Errorf("%d of the memories that were there are superseded", gone)
-				}
-			})
-		})
-	}
-}
-
 // checkPieces holds the active memories of ann against the places of the document: each has
 // one, and stands under the document's title.
 func checkPieces(t *testing.T, k *Keeper, d cut.Document) {

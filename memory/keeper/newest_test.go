@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"database/sql"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -39,28 +38,6 @@ func TestTheNewestOfSomeKindsComeFirst(t *testing.T) {
 			t.Errorf("the newest are %q", got)
 		}
 	})
-}
-
-func TestTheNewestAreAmongManyFoundInABound(t *testing.T) {
-	k := sqliteRig(t).open(func(c *Config) { c.Store = nil })
-	at := time.Now().Add(-MaxNewest * time.Hour).UTC()
-	for base := 0; base < MaxNewest+MaxRemember; base += MaxRemember {
-		var some []memory.Node
-		for i := range MaxRemember {
-			some = append(some, memory.Node{Text: fmt.Sprintf("likes number %d", base+i), Layer: memory.Declared, Kind: memory.Preference, Trust: .8, At: at.Add(time.Duration(base+i) * time.Second)})
-		}
-		k.testOnlyRemember(t, ann, some...)
-	}
-	all, err := k.Newest(t.Context(), ann, memory.Declared, memory.Preference)
-	must(t, err)
-	for i, n := range all {
-		if i > 0 && !n.At.Before(all[i-1].At) {
-			t.Fatalf("%s is behind what was said before it", n.Text)
-		}
-	}
-	if len(all) != MaxNewest {
-		t.Errorf("%d are looked at", len(all))
-	}
 }
 
 func TestTheNewestAreReadFromTheirIndexAlone(t *testing.T) {

@@ -112,31 +112,6 @@ func (k *Keeper) all(t *testing.T, o Owner) (all []memory.Node) {
 	}
 }
 
-// TestNoLinkDanglesWhateverHappens changes chains of memories at random: nothing ever
-// points to what is gone.
-func TestNoLinkDanglesWhateverHappens(t *testing.T) {
-	onBoth(t, func(t *testing.T, r rig) {
-		r.db.Scrub = nil // takes long, and moves no link
-		relinked := 0
-		for seed := range uint64(8) {
-			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-				p := newPlay(t, r, seed)
-				for range 80 {
-					did := p.step(t.Context())
-					p.k.wantNothingDangles(t, p.o)
-					if t.Failed() {
-						t.Fatalf("after %s", did)
-					}
-				}
-				relinked += p.relinked(t.Context())
-			})
-		}
-		if relinked < 5 {
-			t.Errorf("%d memories were relinked: the test shows little", relinked)
-		}
-	})
-}
-
 // A play changes the memories of one owner at random.
 type play struct {
 	t      *testing.T

@@ -109,38 +109,6 @@ func TestTenantsAndUsersDoNotSeeEachOther(t *testing.T) {
 	})
 }
 
-// All versions of a matter have the same terms, and one of them held at a moment.
-func TestAsOfFindsOneVersionAmongHundreds(t *testing.T) {
-	onBoth(t, func(t *testing.T, r rig) {
-		const versions = 700
-		now := newClock()
-		k := r.open(withClock(now))
-		stock := func(i int) memory.Node {
-			n := memory.Node{Text: "1001 stock: some", Layer: memory.Fact, Kind: memory.FactOf, Entity: "1001", Status: memory.Superseded}
-			n.Valid = memory.Span{From: now.now().Add(time.Duration(i) * time.Hour), Until: now.now().Add(time.Duration(i+1) * time.Hour)}
-			return n
-		}
-		ids := make([]memory.ID, versions)
-		must(t, k.change(t.Context(), func(ctx context.Context, tx *tx) error {
-			for i := range ids {
-				n := tx.fresh(ann, stock(i))
-				if ids[i] = n.ID; tx.add(ctx, stored{Node: n}) != nil {
-					t.Error("it is not kept")
-				}
-			}
-			return nil
-		}))
-		k.testOnlySync(t)
-		for _, i := range []int{0, 310, 600, 690} {
-			hits, err := k.Recall(t.Context(), Query{Filter: of(ann), Text: "stock 1001", AsOf: &Moment{True: now.now().Add(time.Duration(i)*time.Hour + time.Minute)}})
-			must(t, err)
-			if len(hits) != 1 || hits[0].Node.ID != ids[i] {
-				t.Errorf("as of version %d there are %d", i, len(hits))
-			}
-		}
-	})
-}
-
 // A readings counts how often each memory is asked of the truth.
 type readings struct {
 	host.Statements
@@ -169,43 +137,6 @@ func (r *readings) taken() map[any]int {
 	asked := r.asked
 	r.asked = map[any]int{}
 	return asked
-}
-
-// However often a recall looks wider, it reads each memory once, and maxRead at most.
-func TestARecallReadsNoMemoryTwiceAndNotWithoutEnd(t *testing.T) {
-	onBoth(t, func(t *testing.T, r rig) {
-		const versions = 300
-		c, read := newClock(), &readings{Statements: r.db.Reads, asked: map[any]int{}}
-		r.db.Reads = read
-		k := r.open(withClock(c), func(c *Config) { c.Poll = time.Hour })
-		for i := range versions {
-			n := said(fmt.Sprintf("the stock is as of hour %d", i))
-			n.Valid = memory.Span{From: c.now().Add(time.Duration(i) * time.Hour), Until: c.now().Add(time.Duration(i+1) * time.Hour)}
-			k.testOnlyRemember(t, ann, n)
-		}
-		k.testOnlySync(t)
-		read.taken()
-		q := Query{Filter: of(ann), Text: "stock", Limit: 2, AsOf: &Moment{True: c.now().Add(versions * time.Hour / 2)}, Quiet: true}
-		hits, err := k.Recall(t.Context(), q)
-		asked := read.taken()
-		if must(t, err); len(hits) != 1 || len(asked) != versions {
-			t.Errorf("%d hits of %d that were read", len(hits), len(asked))
-		}
-		for id, times := range asked {
-			if times != 1 {
-				t.Errorf("memory %v was read %d times", id, times)
-			}
-		}
-		full := looks{}
-		for i := range maxRead - 1 {
-			full[key{ann, memory.ID(fmt.Sprint(i))}] = nil
-		}
-		ranked := []memory.Hit{{Found: memory.Found{User: ann.User, ID: "one"}}, {Found: memory.Found{User: ann.User, ID: "one too many"}}}
-		_, err = k.read(t.Context(), q, ranked, full)
-		if asked = read.taken(); err != nil || len(asked) != 1 || asked["one"] != 1 {
-			t.Errorf("with one left to read it asks for %v, %v", asked, err)
-		}
-	})
 }
 
 func TestAsOfTellsWhatWasTrueAndWhatWasKnown(t *testing.T) {

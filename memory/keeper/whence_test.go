@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -140,29 +139,4 @@ func (c counted) ExecContext(ctx context.Context, query string, args ...any) (sq
 func (c counted) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	*c.said++
 	return c.Statements.QueryContext(ctx, query, args...)
-}
-
-// Many memories go in few statements, however they are asked for.
-func TestForgettingManyTakesFewStatements(t *testing.T) {
-	for name, wish := range map[string]Wish{"by what they are about": {Entity: "hat"}, "by their document": {Document: "hats.md"}, "all": {All: true}} {
-		t.Run(name, func(t *testing.T) {
-			r, said := sqliteRig(t), 0
-			write := r.db.Write
-			r.db.Write = func(ctx context.Context, run func(ctx context.Context, on host.Statements) error) error {
-				return write(ctx, func(ctx context.Context, on host.Statements) error { return run(ctx, counted{on, &said}) })
-			}
-			k := r.open(func(c *Config) { c.Store, c.Poll = nil, time.Hour })
-			var facts []memory.Node
-			for i := range 4 * forgetBatch {
-				facts = append(facts, memory.Node{Text: fmt.Sprintf("price%d of a hat", i), Layer: memory.Fact, Kind: memory.FactOf, Entity: "hat", Source: memory.Source{Session: "s1", Input: host.InputID(fmt.Sprint(i)), Document: "hats.md"}})
-			}
-			k.testOnlyRemember(t, ann, facts...)
-			said = 0
-			f, err := k.Forget(t.Context(), ann, wish)
-			must(t, err)
-			if most := len(facts); len(f.Sources) != len(facts) || said > most {
-				t.Errorf("%d memories are forgotten in %d statements; at most %d", len(f.Sources), said, most)
-			}
-		})
-	}
 }
