@@ -174,7 +174,7 @@ func (f *forgetting) forget(ctx context.Context, h *hall, k *minding, gone []mem
 	if err != nil {
 		return err
 	}
-	forgotten, failed := f.forgetWished(ctx, k)
+	forgotten, failed := k.Forget(ctx, f.owner, f.wish)
 	for _, s := range forgotten.Sources { // also of what was made of them meanwhile
 		c.add(s)
 	}
@@ -207,22 +207,6 @@ func (f *forgetting) forget(ctx context.Context, h *hall, k *minding, gone []mem
 		return err
 	}
 	return f.tell(forgotten, erased+more, left)
-}
-
-// forgetWished forgets what is wished, of many ids as many at a time as one request may
-// have: their payloads are gone by now. What it did before a failure is given with it.
-func (f *forgetting) forgetWished(ctx context.Context, k *minding) (all keeper.Forgotten, err error) {
-	if len(f.wish.IDs) == 0 {
-		return k.Forget(ctx, f.owner, f.wish)
-	}
-	for some := range slices.Chunk(f.wish.IDs, keeper.MaxForget) {
-		one, err := k.Forget(ctx, f.owner, keeper.Wish{IDs: some})
-		all.Receipts, all.Sources, all.Keys = append(all.Receipts, one.Receipts...), append(all.Sources, one.Sources...), append(all.Keys, one.Keys...)
-		if all.Scrubbed = one.Scrubbed; err != nil {
-			return all, err
-		}
-	}
-	return all, nil
 }
 
 // carriers gives what carries the memories, and what was made of them.

@@ -29,7 +29,7 @@ func (m *rememberer) liftOf(ctx context.Context, k *minding, decision string, a 
 	}
 	trace, err := k.Trace(ctx, m.owner, decision)
 	if err != nil {
-		return 0, err
+		return 0, noDecision(err)
 	}
 	formula, ok := settings.LiftOf(trace.Domain)
 	if !ok {

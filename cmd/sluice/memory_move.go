@@ -239,7 +239,7 @@ func (m *rememberer) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "bench DIR", Short: "Measure recall on labelled data, and how fast and small memory is", Args: cobra.ExactArgs(1),
 		Long: `DIR is a folder with docs.jsonl and queries.jsonl, or has such folders in it. Each measure stands beside what it
-must be and what it should be; it ends with 1 where one is missed. Half of the questions chose the constants,
+must be and what it should be; it ends with 1 where a must is missed. Half of the questions chose the constants,
 and the other half, held out, shows what they are worth. Times are first those of the embedded index alone, and then
 of what users wait for, in a store of its own in the folder for temporary files (TMPDIR), which takes some 300 MB
 and three minutes.`,

@@ -196,6 +196,8 @@ func (s speaker) question(q memory.Question) string {
 	switch {
 	case q.Answer == memory.Unanswered:
 		return s.pick("closed %s: nobody answered it", "%s 已关闭：无人答复", when(q.Answered))
+	case q.Moot:
+		return s.pick("closed %s: what it is about changed", "%s 已关闭：所问内容已变化", when(q.Answered))
 	case !q.Answered.IsZero():
 		return s.pick("answered %s: %s", "%s 已答复：%s", when(q.Answered), s.resolution(q.Answer))
 	case !q.Asked.IsZero():

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 )
 
@@ -234,7 +236,7 @@ memory.lift makes of the business figures of both times.`,
 
 func (m *rememberer) tellTrace(t memory.Trace, err error) error {
 	if err != nil {
-		return err
+		return noDecision(err)
 	}
 	if m.json {
 		m.print(t)
@@ -247,6 +249,16 @@ func (m *rememberer) tellTrace(t memory.Trace, err error) error {
 	}
 	fmt.Fprintln(m.stdout)
 	return nil
+}
+
+// noDecision adds the command that lists decisions where there is none of an id.
+func noDecision(err error) error {
+	problem := host.ProblemOf(err)
+	if problem.Code != abi.NotFound {
+		return err
+	}
+	told := *problem
+	return host.Fail("decision", told.WithHint("%s: sluice memory trust --traces", problem.Hint), nil)
 }
 
 // acted tells what the user did with an answer, and whether that was read from their words.

@@ -29,12 +29,12 @@ type Skill struct {
 	Describe func(ctx context.Context, module string) ([]byte, error)
 }
 
-// sdk is the package that skills are declared with, and described the tag with
-// which it takes a description.
-const (
-	sdk       = "github.com/sluicehq/sluice/sdk"
-	described = "sluice_described"
-)
+// Described is the build tag of the second build, with which the package that
+// skills are declared with takes a description.
+const Described = "sluice_described"
+
+// sdk is that package.
+const sdk = "github.com/sluicehq/sluice/sdk"
 
 // addedFile is the name of the file with the description, which the compiler
 // sees in the skill's folder.
@@ -74,7 +74,7 @@ func (s Skill) compile(ctx context.Context, module string) error {
 		return err
 	}
 	defer remove()
-	return s.build(ctx, module, append(tags, described), "-overlay="+overlay)
+	return s.build(ctx, module, append(tags, Described), "-overlay="+overlay)
 }
 
 // pack makes the module in a file smaller.

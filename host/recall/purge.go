@@ -32,15 +32,11 @@ func (r *Recall) purged(ctx context.Context, ref host.SessionRef) error {
 func (r *Recall) forgetMade(ctx context.Context, ref host.SessionRef, calls []done) error {
 	o := ownerOf(ref)
 	gone, err := r.madeOf(ctx, o, ref.Session, calls)
-	if err != nil {
+	if err != nil || len(gone) == 0 {
 		return err
 	}
-	for some := range slices.Chunk(gone, keeper.MaxForget) {
-		if _, err := r.Keeper.Forget(ctx, o, keeper.Wish{IDs: some}); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = r.Keeper.Forget(ctx, o, keeper.Wish{IDs: gone})
+	return err
 }
 
 // madeOf gives the ids of an owner's memories that come from a session or its calls. What

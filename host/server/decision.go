@@ -102,7 +102,11 @@ func (s *Server) postDecisionOutcome(w http.ResponseWriter, r *http.Request) *re
 	}
 	return s.changeDecision(w, r, func(o keeper.Owner, id string) (memory.Trace, error) {
 		if len(body.Before)+len(body.After) > 0 {
-			lift, err := s.liftOf(r, o, id, memory.Business{Before: body.Before, After: body.After})
+			trace, err := s.Memory.Keeper.Trace(r.Context(), o, id)
+			if err != nil || !trace.Attributed.IsZero() { // delivered again: the formula may have gone since
+				return trace, err
+			}
+			lift, err := s.liftOf(trace, memory.Business{Before: body.Before, After: body.After})
 			if err != nil {
 				return memory.Trace{}, err
 			}
@@ -113,12 +117,8 @@ func (s *Server) postDecisionOutcome(w http.ResponseWriter, r *http.Request) *re
 }
 
 // liftOf gives the lift of a decision by the policy's formula for its domain.
-func (s *Server) liftOf(r *http.Request, o keeper.Owner, id string, b memory.Business) (float64, error) {
-	trace, err := s.Memory.Keeper.Trace(r.Context(), o, id)
-	if err != nil {
-		return 0, err
-	}
-	formula, ok := s.Memory.Settings(o.Tenant).LiftOf(trace.Domain)
+func (s *Server) liftOf(trace memory.Trace, b memory.Business) (float64, error) {
+	formula, ok := s.Memory.Settings(trace.Tenant).LiftOf(trace.Domain)
 	if !ok {
 		return 0, host.Fail("server.lift", abi.NewProblem(abi.BadValue, "no policy says how the lift of a decision in %q follows from figures", trace.Domain).
 			WithHint("give the lift itself, or have the operator set memory.lift in the policy"), nil)

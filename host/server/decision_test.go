@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -70,11 +71,14 @@ func TestADecisionIsActedOnAndAttributedOverHTTP(t *testing.T) {
 		{"/v1/decisions/%[1]s/outcome", `{"before":{"minutes":9},"after":{"gmv":10}}`, bad, "has no gmv before and after"},
 		{"/v1/decisions/%[1]s/outcome", `{"before":{"gmv":9000},"after":{"gmv":12000}}`, ok, `"trust_delta":0.05`},
 		{"/v1/decisions/%[1]s/outcome", `{"lift":-1}`, ok, `"trust_delta":0.05`},
+		{"/v1/decisions/%[1]s/outcome", `{"before":{"minutes":9},"after":{"gmv":10}}`, ok, `"trust_delta":0.05`},
 		{"/v1/decisions/%[2]s/act", `{"action":"modify","instead":"95"}`, ok, `"anchor_alternative":"95"`}, // over what was heard
 		{"/v1/decisions/%[2]s/outcome", `{"right":false}`, ok, `"trust_delta":-0.05`},
 		{"/v1/decisions/%[4]s/act", `{"action":"accept"}`, ok, `"domain":"scripts"`},
 		{"/v1/decisions/%[4]s/outcome", `{"before":{"gmv":9},"after":{"gmv":9}}`, bad, "no policy says"},
-		{"/v1/decisions/none/act", `{"action":"accept"}`, http.StatusNotFound, "there is no decision"},
+		{"/v1/decisions/%[4]s/outcome", `{"lift":0.1}`, ok, `"trust_delta":0.05`},
+		{"/v1/decisions/%[4]s/outcome", `{"before":{"gmv":9},"after":{"gmv":9}}`, ok, `"trust_delta":0.05`},                           // without a formula
+		{"/v1/decisions/none/act", `{"action":"accept"}`, http.StatusNotFound, `"hint":"list the user's decisions to see their ids"`}, // no command line
 		{"/v1/decisions/a%%00b/act", `{"action":"accept"}`, bad, "control character"},
 	} {
 		path := fmt.Sprintf(step.path+"%.0[1]s%.0[2]s%.0[3]s%.0[4]s", ids...)
@@ -100,6 +104,41 @@ func TestADecisionIsActedOnAndAttributedOverHTTP(t *testing.T) {
 				t.Errorf("somebody else's %s = %d %s", path, status, said)
 			}
 		}
+	}
+}
+
+func TestWhatIsSaidOfADecisionHasBounds(t *testing.T) {
+	s, k := remembering(t)
+	c := serve(t, s).with(HeaderTenant, "shop", HeaderUser, "mia")
+	of := "/v1/decisions/" + shown(t, k, "shop", "mia", "pricing").ID
+	figures := map[string]int{}
+	for i := range maxFigures + 1 {
+		figures[fmt.Sprint("figure", i)] = i
+	}
+	many, err := json.Marshal(map[string]any{"after": figures})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bad, wrong = http.StatusBadRequest, http.StatusMethodNotAllowed
+	for _, step := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"POST", of + "/outcome", string(many), bad, "0 business figures before and 65 after; at most 64"},
+		{"POST", of + "/act", `{"action":"modify","instead":"` + strings.Repeat("x", memory.MaxTextBytes+1) + `"}`, bad, "at most 16384 bytes"},
+		{"GET", "/v1/decisions?after=a%00b", "", bad, "control character"},
+		{"POST", "/v1/decisions", "{}", wrong, "GET"},
+		{"GET", of + "/act", "", wrong, "POST"},
+		{"GET", of + "/outcome", "", wrong, "POST"},
+	} {
+		if status, body := c.call(step.method, step.path, step.body); status != step.status || !strings.Contains(body, step.says) {
+			t.Errorf("%s %s %.40s = %d %s, want %d and %q", step.method, step.path, step.body, status, body, step.status, step.says)
+		}
+	}
+	trace, err := k.Trace(t.Context(), keeper.Owner{Tenant: "shop", User: "mia"}, strings.TrimPrefix(of, "/v1/decisions/"))
+	if err != nil || trace.Action != "" || !trace.Attributed.IsZero() {
+		t.Errorf("%+v, %v: something was kept", trace, err)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestAForgettingReadsTheDeclarationsOnce(t *testing.T) {
 	r.db.Reads = asked{r.db.Reads, idsOfLayer, &times}
 	k := r.open(func(c *Config) { c.Store = nil })
 	var facts []memory.Node
-	for i := range 2*MaxForget + 1 {
+	for i := range 2*maxForget + 1 {
 		facts = append(facts, memory.Node{Text: fmt.Sprintf("price%d of a hat", i), Layer: memory.Fact, Kind: memory.FactOf, Entity: "hat"})
 	}
 	for some := range slices.Chunk(facts, MaxRemember) {

@@ -14,14 +14,14 @@ import (
 
 // Bounds of forgetting.
 const (
-	MaxForget   = 256     // ids of one request
+	maxForget   = 256     // ids that are gone through at a time
 	forgetBatch = 64      // memories that one transaction removes; what was made of them meanwhile comes on top
 	maxMade     = 250_000 // memories that were made of those, or came before them: a price that was asked for every minute of half a year
 )
 
 // A Wish says what an owner wants forgotten: one of the four.
 type Wish struct {
-	IDs      []memory.ID // these, at most MaxForget: such as what a search found and the owner confirmed
+	IDs      []memory.ID // these, however many: such as what a search found and the owner confirmed
 	Entity   string      // all that is about this
 	Document string      // all that was learned of this, with the document
 	All      bool        // everything of the owner, with all traces and trust
@@ -82,7 +82,11 @@ func (k *Keeper) Forget(ctx context.Context, o Owner, wish Wish) (Forgotten, err
 	case wish.Document != "":
 		err = k.forgetDocument(ctx, o, wish.Document, &before, &f)
 	default:
-		err = k.forgetThese(ctx, o, wish.IDs, &before, &f)
+		for some := range slices.Chunk(wish.IDs, maxForget) {
+			if err = k.forgetThese(ctx, o, some, &before, &f); err != nil {
+				break
+			}
+		}
 	}
 	if err != nil {
 		return f, fail(op, err)
@@ -100,8 +104,6 @@ func (w Wish) check(o Owner) error {
 	switch {
 	case kinds != 1:
 		return badValue("it is not clear what is to be forgotten: give ids, or an entity, or a document, or all")
-	case len(w.IDs) > MaxForget:
-		return badValue("%d memories are to be forgotten at once; give at most %d", len(w.IDs), MaxForget)
 	}
 	return o.check()
 }
@@ -149,7 +151,7 @@ const (
 
 func (k *Keeper) forgetEntity(ctx context.Context, o Owner, entity string, before *prefaces, f *Forgotten) error {
 	for {
-		ids, err := texts[memory.ID](ctx, k.db.Reads, idsOfEntity, append(ownerArgs(o), entity, MaxForget)...)
+		ids, err := texts[memory.ID](ctx, k.db.Reads, idsOfEntity, append(ownerArgs(o), entity, maxForget)...)
 		if err == nil {
 			err = k.forgetThese(ctx, o, ids, before, f)
 		}

@@ -201,7 +201,7 @@ func allTables() []string {
 
 func TestForgetRefusesWhatIsNotClear(t *testing.T) {
 	k := sqliteRig(t).open()
-	for _, wish := range []Wish{{}, {All: true, Entity: "x"}, {IDs: []memory.ID{"a"}, All: true}, {IDs: make([]memory.ID, MaxForget+1)}} {
+	for _, wish := range []Wish{{}, {All: true, Entity: "x"}, {IDs: []memory.ID{"a"}, All: true}} {
 		_, err := k.Forget(t.Context(), ann, wish)
 		wantCode(t, err, abi.BadValue)
 	}
@@ -229,6 +229,35 @@ func TestAScrubThatFailedIsMadeUpFor(t *testing.T) {
 	must(t, k.scrubLeft(t.Context()))
 	if failures != -1 {
 		t.Errorf("it was scrubbed %d times", 1-failures)
+	}
+}
+
+// However many ids there are, the files are scrubbed once, behind the last of them: where
+// that fails, all are gone.
+func TestManyAreForgottenWithOneScrub(t *testing.T) {
+	r, scrubs := sqliteRig(t), 0
+	r.db.Scrub = func(context.Context) error { scrubs++; return errors.New("a reader is in the way") }
+	k := r.open(func(c *Config) { c.Store = nil })
+	var nodes []memory.Node
+	for i := range 2*maxForget + 1 {
+		nodes = append(nodes, said(fmt.Sprintf("drinks wine number%d", i)))
+	}
+	var ids []memory.ID
+	for some := range slices.Chunk(nodes, MaxRemember) {
+		ids = append(ids, k.testOnlyRemember(t, ann, some...)...)
+	}
+	f, err := k.Forget(t.Context(), ann, Wish{IDs: ids})
+	if err == nil || f.Scrubbed || scrubs != 1 {
+		t.Errorf("scrubbed %d times: %v, %v", scrubs, f.Scrubbed, err)
+	}
+	gone := 0
+	for _, r := range f.Receipts {
+		gone += len(r.IDs)
+	}
+	left, err := k.List(t.Context(), ann, Page{})
+	must(t, err)
+	if gone != len(ids) || len(left) != 0 {
+		t.Errorf("%d of %d are gone, %d are left", gone, len(ids), len(left))
 	}
 }
 

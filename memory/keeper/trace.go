@@ -182,7 +182,7 @@ func (t *tx) setTrust(ctx context.Context, o Owner, domain string, score float64
 }
 
 func noTrace(id string) error {
-	return abi.NewProblem(abi.NotFound, "there is no decision %.80q of this user", id).WithHint("list the user's decisions to see their ids: sluice memory trust --traces")
+	return abi.NewProblem(abi.NotFound, "there is no decision %.80q of this user", id).WithHint("list the user's decisions to see their ids")
 }
 
 func (k *Keeper) changeTrace(ctx context.Context, op string, o Owner, id string, alter func(ctx context.Context, t *tx, found *memory.Trace) (changed bool, err error)) (trace memory.Trace, err error) {

@@ -9,7 +9,8 @@
 //
 //  1. Build compiles the Go package to WebAssembly, unless a test before it did,
 //     of the same source with the same tools: what the module was made of is
-//     noted beside it, by the go command's names of all compiled packages.
+//     noted beside it, by the go command's names of all packages as compiled for
+//     the build that is asked for its description and for the one that has it.
 //  2. Warm looks for the module's marker in the shared folder. If there is
 //     none it takes the folder's lock, so that of several test processes one
 //     does the work, builds the program in warm/ without the race detector, and

@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/host"
+	"github.com/sluicehq/sluice/host/goskill"
 )
 
 // What makes a module of a skill's source, beside Go's compiler: what packs it, and
@@ -19,12 +21,17 @@ const (
 )
 
 // madeOf names all that a skill's module is made of: each package in it, as
-// compiled, and each in what describes and packs it. The go command has looked
-// at the source for that, and at its own version.
+// compiled for either build, and each in what describes and packs it. The go
+// command has looked at the source for that, and at its own version.
 func madeOf(root, dir, tag string) (string, error) {
-	skill, err := compiled(dir, append(goEnv(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"), "-trimpath", "-buildmode=c-shared", "-tags="+strings.Join(strings.Fields(tag), ","), ".")
-	if err != nil {
-		return "", err
+	var skill []byte
+	tags := strings.Fields(tag)
+	for _, tags := range [][]string{tags, append(slices.Clip(tags), goskill.Described)} {
+		build, err := compiled(dir, append(goEnv(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"), "-trimpath", "-buildmode=c-shared", "-tags="+strings.Join(tags, ","), ".")
+		if err != nil {
+			return "", err
+		}
+		skill = append(skill, build...)
 	}
 	ours := shared.makers.do(root, func() ([]byte, error) { return compiled(root, goEnv(), packer, describer) })
 	return host.Digest(append(skill, ours.value...)), ours.err

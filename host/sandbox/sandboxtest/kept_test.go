@@ -30,6 +30,7 @@ func TestAModuleIsMadeAgainOfWhatIsAnother(t *testing.T) {
 	write("far/far.go", "package far\n\nimport _ \"embed\"\n\n//go:embed text\nvar text string\n\n//go:noinline\nfunc Say() { print(text) }\n")
 	write("far/text", "one")
 	write("tagged.go", "//go:build other\n\npackage main\n\nvar other = 1\n")
+	write("far/described.go", "//go:build sluice_described\n\npackage far\n\nvar Described = 1\n")
 	name := func(tag string) string {
 		t.Helper()
 		from, err := madeOf(root, dir, tag)
@@ -51,6 +52,8 @@ func TestAModuleIsMadeAgainOfWhatIsAnother(t *testing.T) {
 		seen[from] = what
 	}
 	another("with a tag", "other")
+	write("far/described.go", "//go:build sluice_described\n\npackage far\n\nvar Described = 2\n")
+	another("with another file in the second build alone", "")
 	write("far/text", "two")
 	another("with another file in it", "")
 	write("far/far.go", "package far\n\n//go:noinline\nfunc Say() { print(3) }\n")
