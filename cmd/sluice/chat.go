@@ -98,9 +98,6 @@ func (p *program) chat(ctx context.Context, session agent.Session, seed string) 
 			return err
 		}
 	}
-	if _, err := a.TellOwed(ctx); err != nil {
-		p.tell(err) // of earlier sessions; it is told again another time
-	}
 	if err := p.talk(ctx, a, session); err != nil {
 		return err
 	}

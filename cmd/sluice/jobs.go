@@ -114,9 +114,9 @@ func (p *program) jobsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "jobs", Short: "List periodic work: its last run, and its next", Args: cobra.NoArgs,
 		Long: `Jobs run on whatever host serves the store (sluice serve), each once for each time that it is due.
-Behind them stand the ends of sessions and lives that the host's hooks, such as memory, have not all taken.
-They are told again, less and less often and for two weeks at most; --again has those told again that
-were given up by then.`,
+Behind them stand the ends of sessions and lives that not all hooks, such as memory, have taken, or that are being
+told right now. They are told again, less and less often and for two weeks at most; --again has those told again
+that were given up by then. A host with --memory off leaves them to others, and drops what nobody has told of for a month.`,
 		Example: "  sluice jobs\n  sluice jobs --json\n  sluice jobs --again",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.withHome(c.Context(), func(h *hall) error {
@@ -216,7 +216,7 @@ func (p *program) listOwed(owed []state.Owed) error {
 	if len(owed) == 0 {
 		return nil
 	}
-	fmt.Fprint(p.stdout, "\nends that not all hooks have taken")
+	fmt.Fprint(p.stdout, "\nends that not all hooks have taken, or that are being told right now")
 	if len(owed) > shownOwed {
 		fmt.Fprintf(p.stdout, ", the first %d", shownOwed)
 	}

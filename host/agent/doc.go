@@ -85,6 +85,8 @@
 //     and what kills its host does so only now and then.
 //  3. After the last try the log says so, and the row stays for people to see, until it
 //     is revived. The session's next end takes its place, and a purge removes it.
+//  4. A host none of whose hooks hears ends leaves the row to others from the start. It
+//     drops one that was due a month ago: no host that hears has run since.
 //
 // What is stored under which keys, and how older versions of it are read, is in
 // keys.go. Sessions, Show and Messages look at it without a lease.

@@ -12,13 +12,18 @@ import (
 )
 
 // How often an end is told again that not all hooks have taken. The waits double: the
-// first hour sees four tries, and the last of all comes after two weeks, which is longer
+// first two hours see three tries, and the last of all comes after two weeks, which is longer
 // than a database is away, or than a release with a fault in a hook runs.
 const (
-	owedFirst = 2 * time.Minute // also what the hooks have at first: longer than they take
-	owedMost  = 24 * time.Hour  // between two tries
+	owedFirst = 10 * time.Minute // also what the hooks have at first: longer than they take, for a live, too
+	owedMost  = 24 * time.Hour   // between two tries
 	owedTries = 24
 )
+
+// owedUnheard is how long an end stays that was due and that nobody told of, where the
+// hosts that run have no hook for it. A host that has one looks each minute: by then there
+// is none, and the ends of a store without memory do not pile up.
+const owedUnheard = 30 * 24 * time.Hour
 
 // Bounds of one TellOwed, beside maxFails.
 const (
@@ -62,9 +67,12 @@ func (a *Agent) tell(ctx context.Context, o state.Owed) error {
 	return errors.Join(failed, err)
 }
 
-// tellNow tells of an end for whoever has just saved it, also where they have gone.
+// tellNow tells of an end for whoever has just saved it, also where they have gone. An
+// agent none of whose hooks hears of ends leaves it to others.
 func (a *Agent) tellNow(ctx context.Context, o state.Owed) {
-	_ = a.tell(context.WithoutCancel(ctx), o) // it is in the log, and told again
+	if a.Dispatch.Hooks.HearsEnds() {
+		_ = a.tell(context.WithoutCancel(ctx), o) // it is in the log, and told again
+	}
 }
 
 // TellOwed tells the hooks again of ends of sessions and lives of all tenants that not
@@ -74,10 +82,10 @@ func (a *Agent) tellNow(ctx context.Context, o state.Owed) {
 // for the next try longer, and after the last one the log says so, and the end is left
 // on the list of state.Store.OwedEnds. It tells a bounded number, those that have waited
 // longest first: call it again for the rest. An agent none of whose hooks hears of ends
-// leaves them to others.
+// leaves them to others, and drops those that nobody has told of for a month.
 func (a *Agent) TellOwed(ctx context.Context) (told int, err error) {
 	if !a.Dispatch.Hooks.HearsEnds() {
-		return 0, nil
+		return 0, a.dropUnheard(ctx)
 	}
 	var errs []error
 	for range maxOwed / owedPage {
@@ -102,6 +110,25 @@ func (a *Agent) TellOwed(ctx context.Context) (told int, err error) {
 		}
 	}
 	return told, errors.Join(errs...)
+}
+
+// dropUnheard drops ends that were due long ago, up to a page of them, and says so.
+func (a *Agent) dropUnheard(ctx context.Context) error {
+	page, err := a.Store.OverdueEnds(ctx, owedUnheard, owedPage)
+	if err != nil {
+		return err
+	}
+	for _, o := range page {
+		o, mine, err := a.Store.TakeOwed(ctx, o, owedFirst)
+		if err == nil && mine {
+			a.Dispatch.Log.WarnContext(ctx, "an end is dropped that no host had a hook for; what memory would have kept of it is not kept", "end", nameOf(o), "ended", o.EndedAt)
+			err = a.Store.SettleOwed(ctx, o, "")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func nameOf(o state.Owed) string {

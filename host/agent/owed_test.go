@@ -424,6 +424,57 @@ func TestAHostThatHearsNoEndsLeavesThemToOthers(t *testing.T) {
 	})
 }
 
+// Nor does it when the end is its own: it is owed to a host with memory from the start.
+func TestAHostThatHearsNoEndsLeavesItsOwnToOthers(t *testing.T) {
+	clock := newClock()
+	onReplicas(t, clock, func(t *testing.T, first, second *house) {
+		var w witness
+		w.watch(second)
+		first.agent.Model = answers(says("hello"))
+		first.mustTurn("1", "hi")
+		if ended, err := first.agent.EndSession(t.Context(), session.Ref); !ended || err != nil {
+			t.Fatalf("%v, %v", ended, err)
+		}
+		if _, err := first.agent.StartLive(t.Context(), "acme", "7", nil); err != nil {
+			t.Fatal(err)
+		}
+		clock.pass(time.Second)
+		if ended, err := first.agent.EndLive(t.Context(), "acme", "7"); !ended || err != nil {
+			t.Fatalf("%v, %v", ended, err)
+		}
+		first.owed(2)
+		clock.pass(owedFirst)
+		second.tellOwed(2)
+		w.want(t, "end s1, live.end 7")
+		second.owed(0)
+	})
+}
+
+// Where no host has memory, ends do not pile up.
+func TestEndsThatNoHostHearsAreDroppedAfterAMonth(t *testing.T) {
+	clock := newClock()
+	h := newReplica(t, databases()["sqlite"](t), "first", newSet(t, nil), state.Options{Now: clock.now})
+	h.agent.Model = answers(says("hello"), says("again"))
+	h.sayIn("s1", "")
+	ref := session.Ref
+	if _, err := h.agent.EndSession(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	clock.pass(owedFirst + owedUnheard - time.Second)
+	h.sayIn("s2", "")
+	ref.Session = "s2"
+	if _, err := h.agent.EndSession(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	h.tellOwed(0)
+	h.owed(2)
+	clock.pass(time.Second)
+	h.tellOwed(0)
+	if o := h.owed(1)[0]; o.Session.Session != "s2" || o.Tries != 0 {
+		t.Errorf("owed is %+v", o)
+	}
+}
+
 // A host that stops breaks the telling off, and leaves the end for another one.
 func TestAHostThatStopsLeavesTheEndOwed(t *testing.T) {
 	clock := newClock()

@@ -59,6 +59,48 @@ func TestALivesEndIsKeptWhenItsHookSaysSo(t *testing.T) {
 	}
 }
 
+// A live of many users takes longer than a session, and where its end is told again it
+// goes on behind those whom it has done.
+func TestALivesEndThatIsToldAgainSkipsWhoIsKept(t *testing.T) {
+	r := newRig(t, shop)
+	for _, hook := range r.Hooks() {
+		if hook.OnEvent != nil && hook.Time <= sessionTime {
+			t.Errorf("hook %s has %s for a live", hook.Name, hook.Time)
+		}
+	}
+	r.settings.Seen = nil // so that what is learnt of the calls tells when it was
+	r.begins("L1")
+	r.doesIn("L1", 1, "shop.open", `{"minutes":3}`, host.Done)
+	r.sets(time.Now().Add(time.Minute))
+	must(t, r.liveEnded(t.Context(), "shop", "L1"))
+	r.settings = shop
+	must(t, r.liveEnded(t.Context(), "shop", "L1"))
+	if left := r.behaviour(); len(left) != 1 || !strings.HasPrefix(left[0], "Live L1 ") {
+		t.Errorf("told again, it worked out what was kept, and left %q", left)
+	}
+	r.doesIn("L1", 1, "shop.open", `{"minutes":3}`, host.Done)
+	must(t, r.liveEnded(t.Context(), "shop", "L1"))
+	if left := r.behaviour(); len(left) != 2 {
+		t.Errorf("after another call it left %q", left)
+	}
+}
+
+// What was purged while a user was kept is forgotten also by the telling that skips them.
+func TestALivesEndThatIsToldAgainForgetsWhatWasPurged(t *testing.T) {
+	r, ctx := newRig(t, shop), t.Context()
+	r.begins("L1")
+	r.doesIn("L1", 1, "shop.close", `{}`, host.Done)
+	r.sets(time.Now().Add(time.Minute))
+	must(t, r.liveEnded(ctx, "shop", "L1"))
+	calls, err := r.calls(ctx, passage{tenant: "shop", live: "L1"})
+	must(t, err)
+	must(t, r.store.Record(ctx, host.Record{Session: session(1), Kind: host.RecordEvent, Detail: json.RawMessage(`{"event":"` + host.EventPurge + `"}`)}))
+	must(t, r.userLiveEnded(ctx, mia, "L1", calls))
+	if left := r.behaviour(); len(left) != 0 {
+		t.Errorf("left is %q", left)
+	}
+}
+
 // An end reads the log, then the session is purged, then the end keeps what it has read.
 func TestAnEndThatGoesOnBesideAPurgeLeavesNothing(t *testing.T) {
 	for name, path := range map[string]func([]done) memory.Node{

@@ -74,14 +74,23 @@ func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
 	return r.consolidate(ctx, ownerOf(ref), trajectory(ref, calls), calls)
 }
 
-// consolidate keeps what was done in a session or a live, and the habits of it alone,
-// and reconciles. It may be repeated. What was purged meanwhile is forgotten again: the
-// purge may have looked before it was kept.
+// consolidate keeps the habits of a session or a live alone, reconciles, and then keeps
+// what was done in it. It may be repeated.
 func (r *Recall) consolidate(ctx context.Context, o keeper.Owner, path memory.Node, calls []done) error {
 	once := r.Habits
 	once.Lives, once.MinLives = 1, 1
 	habits := memory.Habits(once, events(r.Settings(o.Tenant).Seen, calls), r.Now().UTC())
-	if err := r.keep(ctx, o, append([]memory.Node{path}, habits...)); err != nil {
+	if err := r.keep(ctx, o, habits); err != nil {
+		return err
+	}
+	return r.keepPath(ctx, o, path, calls)
+}
+
+// keepPath keeps what was done in a session or a live, last of all: where it is, the rest
+// is, too. What was purged meanwhile is forgotten again: the purge may have looked before
+// it was kept.
+func (r *Recall) keepPath(ctx context.Context, o keeper.Owner, path memory.Node, calls []done) error {
+	if _, err := r.Keeper.Renew(ctx, o, []memory.Node{path}); err != nil {
 		return err
 	}
 	if err := r.onePath(ctx, o, path); err != nil {
@@ -113,6 +122,15 @@ func (r *Recall) onePath(ctx context.Context, o keeper.Owner, path memory.Node) 
 		}
 	}
 	return nil
+}
+
+// hasPath reports whether a trajectory is kept already, with the same calls up to the
+// same last one.
+func (r *Recall) hasPath(ctx context.Context, o keeper.Owner, path memory.Node) (bool, error) {
+	list, err := r.Keeper.Newest(ctx, o, memory.Behaviour, memory.Profile)
+	return slices.ContainsFunc(list, func(n memory.Node) bool {
+		return isTrajectory(n) && scopeOf(n) == scopeOf(path) && n.At.Equal(path.At) && n.Text == path.Text
+	}), err
 }
 
 // A scope is what a trajectory is of: a session, or a live over all its sessions.
@@ -264,10 +282,25 @@ func (r *Recall) liveEnded(ctx context.Context, tenant host.TenantID, live host.
 	var errs []error
 	for _, user := range slices.Sorted(maps.Keys(by)) {
 		if user != "" {
-			errs = append(errs, r.consolidate(ctx, keeper.Owner{Tenant: tenant, User: user}, liveTrajectory(live, by[user]), by[user]))
+			errs = append(errs, r.userLiveEnded(ctx, keeper.Owner{Tenant: tenant, User: user}, live, by[user]))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// userLiveEnded keeps what one user did in a live. Where that is kept from an earlier
+// telling, which broke off at another user, it is not worked out again: so a live of many
+// users gets to its end.
+func (r *Recall) userLiveEnded(ctx context.Context, o keeper.Owner, live host.LiveID, calls []done) error {
+	path := liveTrajectory(live, calls)
+	kept, err := r.hasPath(ctx, o, path)
+	switch {
+	case err != nil:
+		return err
+	case kept:
+		return r.keepPath(ctx, o, path, calls)
+	}
+	return r.consolidate(ctx, o, path, calls)
 }
 
 // Observe reads a tenant's log for habits of its users (L3), and reconciles each

@@ -75,23 +75,26 @@ func New(c Config) *Recall {
 func (r *Recall) Close() { r.background.close() }
 
 // Times that the hooks have. The user waits for the first one; nobody waits for what
-// the end of a session or a live and a purge do, and a purge may have to wait for the
-// scrubbing of the database's files.
+// the end of a session and a purge do, and a purge may have to wait for the
+// scrubbing of the database's files. The end of a live takes some milliseconds for each of
+// its users; the agent waits for longer than that before it tells one again.
 const (
 	turnTime    = 2 * time.Second
 	sessionTime = time.Minute
+	liveTime    = 5 * time.Minute
 )
 
 // Hooks gives the hooks of memory: one that recalls and keeps, whose failure stops
-// nothing; one of the ends of sessions and lives, which is told again until it succeeds,
-// and without whose success no purge ends; and the
+// nothing; one of the ends of sessions, without whose success no purge ends, and one of
+// the ends of lives, both of which are told again until they succeed; and the
 // guard of the form of answers, whose failure stops the turn. The guard is asked about
 // the tenants alone whose settings have decision points: the answers of others are shown
 // as they come.
 func (r *Recall) Hooks() []host.Hook {
 	return []host.Hook{
 		{Name: "memory", Observer: true, Time: turnTime, PreReasoning: r.before, OnTurnEnd: r.turnEnded},
-		{Name: "memory.session", Observer: true, Time: sessionTime, OnSessionEnd: r.sessionEnded, OnPurge: r.purged, OnEvent: r.happened},
+		{Name: "memory.session", Observer: true, Time: sessionTime, OnSessionEnd: r.sessionEnded, OnPurge: r.purged},
+		{Name: "memory.live", Observer: true, Time: liveTime, OnEvent: r.happened},
 		{Name: "memory.form", PreReasoning: r.form, PostReasoning: r.judge, About: r.decides},
 	}
 }

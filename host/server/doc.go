@@ -20,7 +20,7 @@
 //	POST /v1/sessions/{session}/calls/{call}/objection
 //	                                     {"words":"…"}, optional: the user says no to a call that a notice told them of, for the record; again changes nothing
 //	POST /v1/lives/{live}/start          {"detail":{…}}, optional: the live begins, for the caller's tenant
-//	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing
+//	POST /v1/lives/{live}/end            {}: it ends; either delivered again changes nothing. See below
 //	GET  /v1/lives                       the tenant's lives, from the one after ?after= on
 //	GET  /v1/decisions                   what the caller's user was shown at decision points, oldest first, from the one after ?after= on
 //	POST /v1/decisions/{decision}/act    {"action":"accept"|"reject"|"modify","instead":"…"}, instead optional: what the user did with it
@@ -73,6 +73,10 @@
 // the decision's domain, once: an answer that was accepted needs its lift, given or made by
 // the policy's formula of the figures before and after; another one whether the agent was
 // right. Either delivered again changes nothing. Other users' decisions do not exist here.
+//
+// The end of a live is stored at once and answered only after the hooks have heard of it:
+// memory keeps what each user did in it, for up to five minutes. A client that goes away
+// breaks nothing off; what is not done by then is done again later.
 //
 // An upload is kept for its session as a blob, up to Config.UploadBytes. Its id
 // may be named in a turn, and skills that may read blobs find it by that. The

@@ -81,12 +81,17 @@ func (o Owed) key() []any { return append(sessionArgs(o.Session), string(o.Live)
 // first. A limit of 0 means MaxPage, the most. It is a list, and gives nobody the right
 // to one of them: see TakeOwed.
 func (s *Store) DueEnds(ctx context.Context, limit int) ([]Owed, error) {
-	const op = "state.DueEnds"
+	return s.OverdueEnds(ctx, 0, limit)
+}
+
+// OverdueEnds gives those of DueEnds that were due so long ago, by the store's clock.
+func (s *Store) OverdueEnds(ctx context.Context, late time.Duration, limit int) ([]Owed, error) {
+	const op = "state.OverdueEnds"
 	at, err := s.now(ctx, s.reader)
 	if err != nil {
 		return nil, s.fail(ctx, op, err)
 	}
-	return s.owedBetween(ctx, op, 1, at.UnixMicro(), limit)
+	return s.owedBetween(ctx, op, 1, at.Add(-late).UnixMicro(), limit)
 }
 
 // OwedEnds gives all ends that are owed: those that nobody tells by itself any more,
