@@ -86,3 +86,18 @@ func TestAnEndThatGoesOnBesideAPurgeLeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A call may be erased from the log by itself: its session, and what was said in it, stay.
+func TestAnEndAfterACallWasErasedForgetsNothing(t *testing.T) {
+	r, ctx := newRig(t, shop), t.Context()
+	r.say(1, "每次开场讲10分钟")
+	r.does(1, "shop.open", `{"minutes":3}`, host.Done)
+	r.sets(time.Now().Add(time.Minute))
+	calls, err := r.calls(ctx, passage{tenant: "shop", session: session(1)})
+	must(t, err)
+	calls[len(calls)-1].call = "erased"
+	must(t, r.consolidate(ctx, mia, trajectory(session(1), calls), calls))
+	if left := r.declared(); len(left) != 1 {
+		t.Errorf("left is %+v", left)
+	}
+}

@@ -112,7 +112,13 @@ func (r *Recall) isForgotten(ctx context.Context, ref host.SessionRef, at time.T
 	if gone, err := r.forgotSince(ctx, ownerOf(ref), at); err != nil || gone {
 		return gone, err
 	}
-	filter := state.RecordFilter{Session: ref, Kinds: []host.RecordKind{host.RecordEvent}}
+	return r.purgedSince(ctx, ref, 0, at)
+}
+
+// purgedSince reports whether the log tells of a purge of a session after a record and not
+// before a time.
+func (r *Recall) purgedSince(ctx context.Context, ref host.SessionRef, after int64, at time.Time) (bool, error) {
+	filter := state.RecordFilter{Session: ref, Kinds: []host.RecordKind{host.RecordEvent}, AfterSeq: after}
 	for {
 		records, err := r.Store.Records(ctx, ref.Tenant, filter)
 		if err != nil || len(records) == 0 {
