@@ -202,3 +202,19 @@ func TestAReactionThatFailsIsHeardAgain(t *testing.T) {
 		t.Errorf("the trace is %+v", got)
 	}
 }
+
+// The question of memory's own that stands beside an answer recommends nothing.
+func TestAQuestionBesideAnAnswerIsNoRecommendation(t *testing.T) {
+	r := newRig(t, shop)
+	r.trusting(0.8)
+	r.livesOtherwise()
+	r.say(5, "How was the opening?")
+	var wording string
+	r.know(r.about(5, ""), func(at *turn) { wording = at.wording })
+	if len(memory.MissingParts(wording)) == 0 {
+		t.Fatalf("%q is not taken for a recommendation", wording)
+	}
+	if o := r.answer(5, "The last three openings took 3 minutes. "+wording); o.Problem != nil {
+		t.Errorf("the model is told %v", o.Problem)
+	}
+}
