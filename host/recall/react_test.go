@@ -99,6 +99,11 @@ func TestAnAnswerToAQuestionIsNoReaction(t *testing.T) {
 	r.answer(5, "最近三场开场都是3分钟。供参考，可以考虑5分钟。")
 	r.ends(5)
 	r.say(5, "改成3分钟")
+	again, err := r.another().before(t.Context(), r.about(5, "改成3分钟")) // after a crash
+	must(t, err)
+	if len(again.Recalled) == 0 {
+		t.Errorf("recalled is %+v", again)
+	}
 	traces := r.traces()
 	if len(traces) != 1 || traces[0].Action != "" || len(r.declared()) != 1 || *r.declared()[0].Claim.Low != 3 {
 		t.Errorf("traces %+v, declared %+v", traces, r.declared())
