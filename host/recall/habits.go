@@ -61,7 +61,7 @@ func word(raw json.RawMessage) string {
 // sessionEnded keeps what was done in a session, what it shows of the user, and
 // what that means for what the user said.
 func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
-	r.take(ref)
+	r.free(ctx, ref, r.take(ref))
 	r.heardToEnd(ctx, ref)
 	r.dropUsed(ref)
 	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref})

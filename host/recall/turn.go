@@ -116,7 +116,7 @@ func (r *Recall) Forgotten(o keeper.Owner) {
 	for ref, t := range r.turns {
 		if ownerOf(ref) == o {
 			t.words, t.choice, t.about, t.hearing, t.injected, t.sources, t.texts, t.shown = "", "", nil, heard{}, host.Injection{}, nil, nil, nil
-			t.question, t.wording = "", ""
+			t.wording = "" // the claim of its question is given up when the turn ends
 			if t.at != nil {
 				t.say = t.form.Instruction("") // without the question, which has words
 			}
