@@ -38,10 +38,9 @@ func (r *Recall) react(ctx context.Context, m memory.Message) error {
 	return err
 }
 
-// complete asks the model for the parts that the recommendation in what it said lacks, once
-// in a turn: it
-// may give another answer, and that one passes as it is. So does the answer after one
-// that another guard withheld, since the model is asked no third time.
+// complete asks the model for the parts that a recommendation in what it said lacks, once
+// in a turn: it may give another answer, and that one passes as it is. So does the answer
+// after one that another guard withheld, since the model is asked no third time.
 func (r *Recall) complete(q host.Reasoning, t *turn, said string) host.Opinion {
 	if t.form != memory.Recommend {
 		return host.Opinion{}
