@@ -106,8 +106,12 @@ func (t *turn) saidNow() string {
 	return words
 }
 
+// fileMark is what a file in a message begins with, as window.Expand puts it there.
+const fileMark = "\n\n[file "
+
 // servedWords gives what the user said in the input that an answer to a question goes
-// on with.
+// on with. Of a message that was stored before it told the user's words from files, it is
+// nothing where a file stands in it.
 func (t *turn) servedWords() string {
 	if t.input.Serves == 0 {
 		return ""
@@ -116,7 +120,10 @@ func (t *turn) servedWords() string {
 	if !found {
 		return ""
 	}
-	return saidIn(t.at(i))
+	if m := t.at(i); m.Said > 0 || !strings.Contains(m.Text, fileMark) {
+		return saidIn(m)
+	}
+	return ""
 }
 
 // saidIn gives what the user said of a message.

@@ -129,3 +129,27 @@ func TestOfAnInputThatAnOlderVersionStoredNoFileIsTakenForTheUsersWords(t *testi
 		}
 	}
 }
+
+// Nor is a file that stands in the message which an answer to a question goes on with.
+func TestOfAServedMessageThatAnOlderVersionStoredNoFileIsTakenForTheUsersWords(t *testing.T) {
+	const words = "order pens by @rules.md"
+	for text, serves := range map[string]string{words: words, words + "\n\n[file rules.md]\n" + rules + "\n[end of rules.md]": ""} {
+		h := manyHouse(t, ordering(t, orderPens))
+		told := h.asksHooks()
+		pens := h.mustTurn("1", words).Pending[0]
+		values, err := h.store.LoadState(t.Context(), session.Ref, messageKey(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.store.SaveState(t.Context(), session.Ref, state.Change{Key: messageKey(0), Version: values[messageKey(0)].Version,
+			Data: messageForm().encode(model.Message{Role: model.RoleUser, Text: text})}); err != nil {
+			t.Fatal(err)
+		}
+		h.decide(pens, true, "")
+		*told = nil
+		h.goOn(pens)
+		if len(*told) == 0 || (*told)[0].Serves != serves {
+			t.Errorf("of %q the hooks learn %+v", text, *told)
+		}
+	}
+}

@@ -128,3 +128,40 @@ func TestAnEndThatGoesOnBesideAPurgeLeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A call may be erased from the log by itself: its session, and what was said in it, stay.
+func TestAnEndAfterACallWasErasedForgetsNothing(t *testing.T) {
+	r, ctx := newRig(t, shop), t.Context()
+	r.say(1, "每次开场讲10分钟")
+	r.does(1, "shop.open", `{"minutes":3}`, host.Done)
+	r.sets(time.Now().Add(time.Minute))
+	calls, err := r.calls(ctx, passage{tenant: "shop", session: session(1)})
+	must(t, err)
+	calls[len(calls)-1].call = "erased"
+	must(t, r.consolidate(ctx, mia, trajectory(session(1), calls), calls))
+	if left := r.declared(); len(left) != 1 {
+		t.Errorf("left is %+v", left)
+	}
+}
+
+// A turn that is given up gives up its question, so that another one may ask it.
+func TestATurnThatIsGivenUpFreesItsQuestion(t *testing.T) {
+	for name, end := range map[string]func(r *rig){
+		"the session ends":    func(r *rig) { must(r.t, r.sessionEnded(r.t.Context(), session(5))) },
+		"it is purged":        func(r *rig) { must(r.t, r.purged(r.t.Context(), session(5))) },
+		"words are forgotten": func(r *rig) { r.Forgotten(mia); r.ends(5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, shop)
+			r.livesOtherwise()
+			r.say(5, "开场怎么安排")
+			if waiting := must1(r.Keeper.Waiting(t.Context(), mia))(t); len(waiting) != 1 || waiting[0].Asking == nil {
+				t.Fatalf("no turn is about to ask: %+v", waiting)
+			}
+			end(r)
+			if waiting := must1(r.Keeper.Waiting(t.Context(), mia))(t); len(waiting) != 1 || waiting[0].Asking != nil {
+				t.Errorf("still claimed: %+v", waiting)
+			}
+		})
+	}
+}

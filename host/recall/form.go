@@ -97,7 +97,7 @@ func (r *Recall) judge(_ context.Context, q host.Reasoning) (host.Opinion, error
 	if len(q.Calls) > 0 {
 		return host.Opinion{}, nil
 	}
-	o := r.complete(q, &t)
+	o := r.complete(q, &t, said)
 	if o.Problem == nil {
 		r.know(q, func(of *turn) { of.shown = traceOf(q, of) })
 	}

@@ -61,7 +61,7 @@ func word(raw json.RawMessage) string {
 // sessionEnded keeps what was done in a session, what it shows of the user, and
 // what that means for what the user said.
 func (r *Recall) sessionEnded(ctx context.Context, ref host.SessionRef) error {
-	r.take(ref)
+	r.free(ctx, ref, r.take(ref))
 	r.heardToEnd(ctx, ref)
 	r.dropUsed(ref)
 	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref})
@@ -146,11 +146,10 @@ func scopeOf(n memory.Node) scope {
 	return scope{live: n.Source.Live}
 }
 
-// forgetPurged forgets what was made of calls, if the log, which told the last one of a
-// session before, does not tell it any more.
+// forgetPurged forgets what was made of calls of a session, if it was purged after the last
+// one. A call that the log does not tell any more may have been erased by itself.
 func (r *Recall) forgetPurged(ctx context.Context, ref host.SessionRef, last done, calls []done) error {
-	still, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref})
-	if err != nil || slices.ContainsFunc(still, func(c done) bool { return c.call == last.call }) {
+	if gone, err := r.purgedSince(ctx, ref, last.end, time.Time{}); err != nil || !gone {
 		return err
 	}
 	return r.forgetMade(ctx, ref, slices.DeleteFunc(slices.Clone(calls), func(c done) bool { return c.session != ref }))

@@ -40,6 +40,9 @@ func messageOf(q host.Reasoning, words string, at time.Time) memory.Message {
 // now, and by the model in the background. The message is the user's own, and the so
 // many-th that they said in its session. It may be repeated.
 func (r *Recall) hear(ctx context.Context, m memory.Message, spoken int) (h heard, err error) {
+	if before, err := r.hasAnswered(ctx, m); err != nil || before {
+		return h, err
+	}
 	h, answered, err := r.answered(ctx, m, spoken)
 	if err != nil || answered {
 		return h, err
@@ -112,7 +115,13 @@ func (r *Recall) isForgotten(ctx context.Context, ref host.SessionRef, at time.T
 	if gone, err := r.forgotSince(ctx, ownerOf(ref), at); err != nil || gone {
 		return gone, err
 	}
-	filter := state.RecordFilter{Session: ref, Kinds: []host.RecordKind{host.RecordEvent}}
+	return r.purgedSince(ctx, ref, 0, at)
+}
+
+// purgedSince reports whether the log tells of a purge of a session after a record and not
+// before a time.
+func (r *Recall) purgedSince(ctx context.Context, ref host.SessionRef, after int64, at time.Time) (bool, error) {
+	filter := state.RecordFilter{Session: ref, Kinds: []host.RecordKind{host.RecordEvent}, AfterSeq: after}
 	for {
 		records, err := r.Store.Records(ctx, ref.Tenant, filter)
 		if err != nil || len(records) == 0 {
@@ -188,6 +197,15 @@ func (r *Recall) keepDeclared(ctx context.Context, m memory.Message, nodes []mem
 		h = h.and(one)
 	}
 	return h, nil
+}
+
+// hasAnswered reports whether a message is kept as the answer to a question of its session:
+// heard again, it is no word about anything else.
+func (r *Recall) hasAnswered(ctx context.Context, m memory.Message) (bool, error) {
+	questions, err := r.Keeper.Questions(ctx, keeper.Owner{Tenant: m.Tenant, User: m.User})
+	return slices.ContainsFunc(questions, func(q memory.Question) bool {
+		return q.AskedIn == m.Session && !q.Moot && q.Answered.Truncate(time.Microsecond).Equal(m.At.Truncate(time.Microsecond))
+	}), err
 }
 
 // answered reads a message as the answer to one of the questions that it may answer,

@@ -15,7 +15,7 @@ import (
 // repeated.
 func (r *Recall) purged(ctx context.Context, ref host.SessionRef) error {
 	o := ownerOf(ref)
-	r.take(ref)
+	r.free(ctx, ref, r.take(ref))
 	r.Forgotten(o) // other turns may have recalled it
 	r.dropUsed(ref)
 	calls, err := r.calls(ctx, passage{tenant: ref.Tenant, session: ref, purged: true})

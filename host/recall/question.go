@@ -46,7 +46,7 @@ func (r *Recall) choices(ctx context.Context, q host.Reasoning, found []memory.N
 // askChoice notes for a turn the choice that the user's words are about.
 func (r *Recall) askChoice(ctx context.Context, q host.Reasoning) {
 	var points []memory.Point
-	for _, topic := range memory.TopicsIn(q.Said) {
+	for _, topic := range memory.TopicsIn(wordsOf(q)) {
 		points = append(points, memory.Point{Tenant: q.Session.Tenant, User: q.Session.User, Topic: topic})
 	}
 	if question := r.question(ctx, q, points, memory.Question.IsChoice); question != "" {

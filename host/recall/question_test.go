@@ -269,3 +269,15 @@ func TestAQuestionIsAskedByOneReplica(t *testing.T) {
 		t.Error("asked a second time")
 	}
 }
+
+// What goes on after an approval is about the user's earlier words: a choice about their
+// topic is asked.
+func TestAChoiceIsAskedAfterAnApproval(t *testing.T) {
+	r := newRig(t, Settings{})
+	r.opposes() // the turn is broken off: nothing was asked
+	r.pass(time.Hour)
+	r.input++
+	if told := r.hooked(r.byHost(2, rejected, "价格怎么安排")); !strings.Contains(told, asksChoice) {
+		t.Errorf("told %q", told)
+	}
+}

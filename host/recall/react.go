@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -37,14 +38,14 @@ func (r *Recall) react(ctx context.Context, m memory.Message) error {
 	return err
 }
 
-// complete asks the model for the parts that a recommendation lacks, once in a turn: it
-// may give another answer, and that one passes as it is. So does the answer after one
-// that another guard withheld, since the model is asked no third time.
-func (r *Recall) complete(q host.Reasoning, t *turn) host.Opinion {
+// complete asks the model for the parts that a recommendation in what it said lacks, once
+// in a turn: it may give another answer, and that one passes as it is. So does the answer
+// after one that another guard withheld, since the model is asked no third time.
+func (r *Recall) complete(q host.Reasoning, t *turn, said string) host.Opinion {
 	if t.form != memory.Recommend {
 		return host.Opinion{}
 	}
-	missing := memory.MissingParts(q.Text)
+	missing := memory.MissingParts(said)
 	if len(missing) == 0 {
 		return host.Opinion{}
 	}
@@ -55,6 +56,6 @@ func (r *Recall) complete(q host.Reasoning, t *turn) host.Opinion {
 	r.know(q, func(of *turn) { of.reminded = true })
 	o.Problem = abi.NewProblem(abi.Refused, "a recommendation in %s comes with a counter-example, an alternative and a confidence; this one lacks: %s", t.at.Domain, strings.Join(missing, ", ")).
 		WithHint("give it again, with what the record has for these; say so where it has nothing")
-	o.Instead = memory.Incomplete(missing, localeIn(q, t.words))
+	o.Instead = memory.Incomplete(missing, localeIn(q, cmp.Or(t.words, q.Serves)))
 	return o
 }

@@ -99,6 +99,11 @@ func TestAnAnswerToAQuestionIsNoReaction(t *testing.T) {
 	r.answer(5, "最近三场开场都是3分钟。供参考，可以考虑5分钟。")
 	r.ends(5)
 	r.say(5, "改成3分钟")
+	again, err := r.another().before(t.Context(), r.about(5, "改成3分钟")) // after a crash
+	must(t, err)
+	if len(again.Recalled) == 0 {
+		t.Errorf("recalled is %+v", again)
+	}
 	traces := r.traces()
 	if len(traces) != 1 || traces[0].Action != "" || len(r.declared()) != 1 || *r.declared()[0].Claim.Low != 3 {
 		t.Errorf("traces %+v, declared %+v", traces, r.declared())
@@ -200,5 +205,21 @@ func TestAReactionThatFailsIsHeardAgain(t *testing.T) {
 	})
 	if got.Action != memory.Accept {
 		t.Errorf("the trace is %+v", got)
+	}
+}
+
+// The question of memory's own that stands beside an answer recommends nothing.
+func TestAQuestionBesideAnAnswerIsNoRecommendation(t *testing.T) {
+	r := newRig(t, shop)
+	r.trusting(0.8)
+	r.livesOtherwise()
+	r.say(5, "How was the opening?")
+	var wording string
+	r.know(r.about(5, ""), func(at *turn) { wording = at.wording })
+	if len(memory.MissingParts(wording)) == 0 {
+		t.Fatalf("%q is not taken for a recommendation", wording)
+	}
+	if o := r.answer(5, "The last three openings took 3 minutes. "+wording); o.Problem != nil {
+		t.Errorf("the model is told %v", o.Problem)
 	}
 }

@@ -232,7 +232,21 @@ func TestNoTraceQuotesWhatWasForgottenElsewhere(t *testing.T) {
 	r.pass(time.Minute)
 	must1(r.Keeper.Forget(t.Context(), mia, keeper.Wish{All: true}))(t)
 	r.ends(1)
-	if traces := r.traces(); len(traces) != 0 {
+	if traces := r.traces(); len(traces) != 1 || traces[0].Question+traces[0].Output != "" {
+		t.Errorf("the traces are %+v", traces)
+	}
+}
+
+// Nor does the trace of an answer to the host's own input tell of them.
+func TestNoTraceOfAnAnswerAfterAnApprovalTellsWhatWasForgotten(t *testing.T) {
+	r := newRig(t, shop)
+	r.input++
+	r.hooked(r.byHost(2, rejected, "定价多少，我的幸运数字是7"))
+	r.answer(2, "上周89元卖了12件，幸运数字是7。")
+	r.pass(time.Minute)
+	must1(r.Keeper.Forget(t.Context(), mia, keeper.Wish{All: true}))(t)
+	r.ends(2)
+	if traces := r.traces(); len(traces) != 1 || traces[0].Output != "" {
 		t.Errorf("the traces are %+v", traces)
 	}
 }

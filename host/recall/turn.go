@@ -116,7 +116,7 @@ func (r *Recall) Forgotten(o keeper.Owner) {
 	for ref, t := range r.turns {
 		if ownerOf(ref) == o {
 			t.words, t.choice, t.about, t.hearing, t.injected, t.sources, t.texts, t.shown = "", "", nil, heard{}, host.Injection{}, nil, nil, nil
-			t.question, t.wording = "", ""
+			t.wording = "" // the claim of its question is given up when the turn ends
 			if t.at != nil {
 				t.say = t.form.Instruction("") // without the question, which has words
 			}
@@ -143,14 +143,16 @@ func (r *Recall) turnEnded(ctx context.Context, e host.TurnEnd) error {
 	return errors.Join(asking, showing)
 }
 
-// show keeps the trace of a decision, unless its words may have been forgotten since it
-// was made.
+// show keeps the trace of a decision, without words where something was forgotten since its
+// input came: the answer may tell of it, whoever made the input.
 func (r *Recall) show(ctx context.Context, ref host.SessionRef, t *turn) error {
-	if t.shown.Question != "" {
-		if gone, err := r.forgotSince(ctx, ownerOf(ref), t.said); err != nil || gone {
-			return err
-		}
+	gone, err := r.forgotSince(ctx, ownerOf(ref), t.said)
+	if err != nil {
+		return err
 	}
-	_, err := r.Keeper.Show(ctx, *t.shown)
+	if gone {
+		t.shown.Question, t.shown.Output = "", ""
+	}
+	_, err = r.Keeper.Show(ctx, *t.shown)
 	return err
 }
