@@ -171,6 +171,9 @@ func (k *Keeper) forgetThese(ctx context.Context, o Owner, ids []memory.ID, befo
 	if err := k.clearPrefaces(ctx, o, all, before); err != nil {
 		return err
 	}
+	if err := k.silenceHeard(ctx, o, all); err != nil {
+		return err
+	}
 	for _, id := range all {
 		seen[id] = true
 	}
@@ -346,7 +349,7 @@ func (t *tx) removeAll(ctx context.Context, o Owner, ids []memory.ID) (r Receipt
 	if err := t.removeLines(ctx, o, r.IDs); err != nil {
 		return r, from, err
 	}
-	if err := t.silenceInputs(ctx, o, from.sources); err != nil {
+	if err := t.silenceInputs(ctx, o, from); err != nil {
 		return r, from, err
 	}
 	if err := t.cutOverlaps(ctx, o, all); err != nil {
