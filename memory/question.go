@@ -93,9 +93,9 @@ func (q Question) AnswerableBy(session host.SessionID, input int) bool {
 }
 
 // AskedBy gives the question as one that was asked beside the answer to an input, which
-// counts as in AnswerableBy.
+// counts as in AnswerableBy. Nobody is about to ask it then.
 func (q Question) AskedBy(session host.SessionID, input int, now time.Time) Question {
-	q.Asked, q.AskedIn, q.AskedInput = now, session, input
+	q.Asked, q.AskedIn, q.AskedInput, q.Asking = now, session, input, nil
 	return q
 }
 
@@ -113,7 +113,7 @@ func (q Question) Reopened() Question {
 	if !q.Moot {
 		q.Asked, q.AskedIn, q.AskedInput = time.Time{}, "", 0
 	}
-	q.Answer, q.Answered, q.Moot = "", time.Time{}, false
+	q.Answer, q.Answered, q.Moot, q.Asking = "", time.Time{}, false, nil
 	return q
 }
 

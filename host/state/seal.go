@@ -245,7 +245,7 @@ func (s *Store) RecordsBehind(ctx context.Context, tenant host.TenantID, after i
 
 // SettledSeq gives the Seq up to which all records of a tenant are there: those
 // that come later have greater ones. It waits for those who are in the middle of
-// keeping some, and nobody waits for it.
+// keeping some, and ends and purges of sessions wait for it.
 func (s *Store) SettledSeq(ctx context.Context, tenant host.TenantID) (seq int64, err error) {
 	if err = checkID("tenant id", string(tenant)); err == nil && s.dialect.rowLocks {
 		seq, err = s.settledSeq(ctx, tenant)

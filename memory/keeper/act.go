@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
@@ -9,8 +10,9 @@ import (
 
 // Act keeps what the user did with a shown output, as somebody puts it on record, once:
 // repeating it with the same changes nothing, and another action is refused with BadValue.
-// Only what was read from the user's words (ActHeard) it takes the place of, until the
-// outcome has moved trust by it. The alternative is what the user did instead, and may be
+// Only what was read from the user's words (ActHeard) it takes the place of: after the
+// outcome has moved trust by that no other action does, but the same one with another
+// alternative, which moves none. The alternative is what the user did instead, and may be
 // empty. An accepted output counts as a use of the memories that it points to, see Adopt.
 func (k *Keeper) Act(ctx context.Context, o Owner, trace string, action memory.Decision, alternative string) (memory.Trace, error) {
 	const op = "keeper.Act"
@@ -84,9 +86,9 @@ const heardInSession = "SELECT detail FROM memory_trace" + ofOwner + " AND sessi
 
 // silenceActs takes the alternatives out of traces that were heard in the inputs that
 // memories come from. What the user did stays, as it does without the trace's other words.
-func (t *tx) silenceActs(ctx context.Context, o Owner, sources []memory.Source) error {
+func (t *tx) silenceActs(ctx context.Context, o Owner, from removed) error {
 	said := map[host.SessionID]map[host.InputID]bool{}
-	for _, s := range sources {
+	for _, s := range from.sources {
 		if s.Session == "" || s.Input == "" {
 			continue
 		}
@@ -96,14 +98,14 @@ func (t *tx) silenceActs(ctx context.Context, o Owner, sources []memory.Source) 
 		said[s.Session][s.Input] = true
 	}
 	for session, inputs := range said {
-		if err := t.silenceActsIn(ctx, o, session, inputs); err != nil {
+		if err := t.silenceActsIn(ctx, o, session, inputs, from.keys); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) silenceActsIn(ctx context.Context, o Owner, session host.SessionID, inputs map[host.InputID]bool) error {
+func (t *tx) silenceActsIn(ctx context.Context, o Owner, session host.SessionID, inputs map[host.InputID]bool, keys map[string]bool) error {
 	for after, more := "", true; more; {
 		page, err := documents[memory.Trace](ctx, t.on, heardInSession, append(ownerArgs(o), string(session), after, tracesPage)...)
 		if err != nil {
@@ -111,15 +113,68 @@ func (t *tx) silenceActsIn(ctx context.Context, o Owner, session host.SessionID,
 		}
 		for _, trace := range page {
 			after = trace.ID
-			if !inputs[trace.ActedInput] {
+			if !inputs[trace.ActedInput] && !actedBy(trace, keys) {
 				continue
 			}
-			trace.Alternative, trace.ActedInput = "", ""
-			if err := t.saveTrace(ctx, trace); err != nil {
+			if err := t.silenceAct(ctx, trace); err != nil {
 				return err
 			}
 		}
 		more = len(page) == tracesPage
 	}
 	return nil
+}
+
+func (t *tx) silenceAct(ctx context.Context, trace memory.Trace) error {
+	trace.Alternative, trace.ActedInput = "", ""
+	return t.saveTrace(ctx, trace)
+}
+
+// actedBy tells whether a trace was acted on in an input of which keys has the SourceKey.
+func actedBy(trace memory.Trace, keys map[string]bool) bool {
+	return trace.ActedInput != "" && keys[SourceKey(memory.Source{Session: trace.Session, Input: trace.ActedInput})]
+}
+
+// silenceHeard takes the alternatives out of all traces that were acted on in any input
+// that said memories, also once more: of later ones nothing tells the session. The traces
+// are read outside of transactions, since there may be years of them.
+func (k *Keeper) silenceHeard(ctx context.Context, o Owner, ids []memory.ID) error {
+	keys := map[string]bool{}
+	if err := addKeys(ctx, k.db.Reads, o, ids, keys); err != nil || len(keys) == 0 {
+		return err
+	}
+	for after, more := "", true; more; {
+		page, err := documents[memory.Trace](ctx, k.db.Reads, tracesAfter, append(ownerArgs(o), after, tracesPage)...)
+		if err != nil {
+			return err
+		}
+		if more = len(page) == tracesPage; more {
+			after = page[len(page)-1].ID
+		}
+		page = slices.DeleteFunc(page, func(trace memory.Trace) bool { return !actedBy(trace, keys) })
+		if err := k.silencePage(ctx, o, page, keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// silencePage takes the alternatives out of traces as they are by now.
+func (k *Keeper) silencePage(ctx context.Context, o Owner, page []memory.Trace, keys map[string]bool) error {
+	if len(page) == 0 {
+		return nil
+	}
+	return k.change(ctx, func(ctx context.Context, t *tx) error {
+		for _, trace := range page {
+			found, err := documents[memory.Trace](ctx, t.on, traceOf+t.lock, append(ownerArgs(o), trace.ID)...)
+			if err == nil && len(found) > 0 && actedBy(found[0], keys) {
+				err = t.silenceAct(ctx, found[0])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		_, err := exec(ctx, t.on, setScrubTo, t.next())
+		return err
+	})
 }

@@ -111,6 +111,33 @@ func TestAnAlternativeGoesWithTheInputThatSaidIt(t *testing.T) {
 	})
 }
 
+// What the user said once more is as much theirs as what they said first.
+func TestAnAlternativeGoesWithALaterInputThatSaidTheSame(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open()
+		ctx := t.Context()
+		n := said("always Zinfandel")
+		var id memory.ID
+		for _, in := range []memory.Source{{Session: "s1", Input: "2"}, {Session: "s1", Input: "4"}, {Session: "s2", Input: "6"}} {
+			n.Source = in
+			id = k.testOnlyRemember(t, ann, n)[0]
+		}
+		for _, in := range []memory.Source{{Session: "s1", Input: "4"}, {Session: "s2", Input: "6"}, {Session: "s1", Input: "6"}} {
+			_, err := k.ActHeard(ctx, ann, shows(t, k, in.Session, "1").ID, memory.Modify, "Zinfandel", in.Input)
+			must(t, err)
+		}
+		_, err := k.Forget(ctx, ann, Wish{IDs: []memory.ID{id}})
+		must(t, err)
+		traces, err := k.Traces(ctx, ann, "")
+		must(t, err)
+		for i, trace := range traces {
+			if (trace.Alternative == "") != (i < 2) || trace.Action != memory.Modify || trace.Output == "" {
+				t.Errorf("trace %d is %+v", i, trace)
+			}
+		}
+	})
+}
+
 // An initial trust of nothing is nothing, and not the default.
 func TestAnInitialTrustOfNothingCounts(t *testing.T) {
 	for want, given := range map[float64]*float64{0: new(0.0), memory.InitialTrust: nil, 1: new(1.0)} {

@@ -121,6 +121,16 @@ func TestWhenSomethingWasForgottenLastIsKnown(t *testing.T) {
 		if at := last(ann); !at.Equal(one) {
 			t.Errorf("after one memory was forgotten at %v: %v", one, at)
 		}
+		old := k.testOnlyRemember(t, ann, said("likes milk"))
+		_, err = k.Archive(t.Context(), ann, old, "age")
+		must(t, err)
+		c.move(time.Hour)
+		if receipts, err := k.Purge(t.Context(), ann, time.Minute); err != nil || len(receipts) != 1 {
+			t.Fatalf("receipts %+v, %v", receipts, err)
+		}
+		if at := last(ann); !at.Equal(one) { // nobody asked for what a job purges to be forgotten
+			t.Errorf("after a purge it was forgotten at %v, and not at %v", at, one)
+		}
 		if at := last(Owner{"shop", "bob"}); !at.IsZero() {
 			t.Errorf("another user's were forgotten at %v", at)
 		}

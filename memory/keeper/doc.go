@@ -129,7 +129,7 @@
 //     questions go; traces that point to them, or quote the input that they came from,
 //     lose their words; lines of the outbox go but for one, and a receipt is written. The
 //     receipt of a whole forgetting tells readers of a log what not to learn again
-//     (ForgottenUntil), and the last one of any tells who hears words late (LastForgotten).
+//     (ForgottenUntil), and the last one that was asked for tells who hears words late (LastForgotten).
 //  3. Every index drops them. No recall gives them from the commit on, since it reads
 //     the truth.
 //  4. The database's files are scrubbed. If that fails it is tried again until it is done.

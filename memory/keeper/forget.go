@@ -173,6 +173,9 @@ func (k *Keeper) forgetThese(ctx context.Context, o Owner, ids []memory.ID, befo
 	if err := k.clearPrefaces(ctx, o, all, before); err != nil {
 		return err
 	}
+	if err := k.silenceHeard(ctx, o, all); err != nil {
+		return err
+	}
 	for _, id := range all {
 		seen[id] = true
 	}
@@ -348,7 +351,7 @@ func (t *tx) removeAll(ctx context.Context, o Owner, ids []memory.ID) (r Receipt
 	if err := t.removeLines(ctx, o, r.IDs); err != nil {
 		return r, from, err
 	}
-	if err := t.silenceInputs(ctx, o, from.sources); err != nil {
+	if err := t.silenceInputs(ctx, o, from); err != nil {
 		return r, from, err
 	}
 	if err := t.cutOverlaps(ctx, o, all); err != nil {
@@ -363,7 +366,11 @@ func (t *tx) removeAll(ctx context.Context, o Owner, ids []memory.ID) (r Receipt
 // leave writes a receipt, and has the files scrubbed.
 func (t *tx) leave(ctx context.Context, o Owner, r *Receipt) error {
 	r.ID, r.Owner, r.At, r.Digest = string(newID()), o, t.at, digestOf(r.IDs)
-	if err := t.keepReceipt(ctx, *r); err != nil {
+	of := ofSome
+	if r.Whole {
+		of = ofWhole
+	}
+	if err := t.keepReceipt(ctx, *r, of); err != nil {
 		return err
 	}
 	_, err := exec(ctx, t.on, setScrubTo, t.next())
@@ -380,14 +387,17 @@ func digestOf(ids []memory.ID) string {
 
 const makeReceipt = "INSERT INTO memory_receipt (tenant_id, user_id, receipt_id, forgotten_at, is_whole, detail) VALUES (?, ?, ?, ?, ?, ?)"
 
-func (t *tx) keepReceipt(ctx context.Context, r Receipt) error {
+// What a receipt is of, in its column is_whole.
+const (
+	ofSome  = iota // memories that somebody asked to be forgotten
+	ofWhole        // everything of the owner
+	ofPurge        // what was archived long ago: nobody asked for it
+)
+
+func (t *tx) keepReceipt(ctx context.Context, r Receipt, of int) error {
 	detail, err := json.Marshal(r)
 	if err == nil {
-		whole := 0
-		if r.Whole {
-			whole = 1
-		}
-		_, err = exec(ctx, t.on, makeReceipt, append(ownerArgs(r.Owner), r.ID, r.At.UnixMicro(), whole, detail)...)
+		_, err = exec(ctx, t.on, makeReceipt, append(ownerArgs(r.Owner), r.ID, r.At.UnixMicro(), of, detail)...)
 	}
 	return err
 }
@@ -401,11 +411,11 @@ func (k *Keeper) ForgottenUntil(ctx context.Context, o Owner) (time.Time, error)
 	return k.forgottenAt(ctx, "keeper.ForgottenUntil", wholeUntil, o)
 }
 
-const lastOf = "SELECT MAX(forgotten_at) FROM memory_receipt" + ofOwner
+const lastOf = "SELECT MAX(forgotten_at) FROM memory_receipt" + ofOwner + " AND is_whole IN (0, 1)"
 
 // LastForgotten gives when anything of an owner was forgotten last, and zero where nothing
 // ever was. What was said or seen until then, and is only heard now, may be what was
-// forgotten.
+// forgotten. What Purge removes does not count: nobody asked for its words to be gone.
 func (k *Keeper) LastForgotten(ctx context.Context, o Owner) (time.Time, error) {
 	return k.forgottenAt(ctx, "keeper.LastForgotten", lastOf, o)
 }

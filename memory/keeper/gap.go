@@ -15,7 +15,7 @@ import (
 
 // Bounds of one reconciliation: what a user of years has, and what one transaction
 // can read. Of more claims the newest count, and of more open gaps those of the newest
-// memories, each with all of them. Of closed ones, which only tell what evidence has
+// memories, each with all of them but the last one, which may be cut. Of closed ones, which only tell what evidence has
 // counted, the newest are looked at.
 const (
 	maxClaims = 4096 // of each layer

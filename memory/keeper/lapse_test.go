@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/abi"
+	"github.com/sluicehq/sluice/host"
 	"github.com/sluicehq/sluice/memory"
 )
 
@@ -209,6 +211,53 @@ func TestAQuestionThatWasAskedLongAgoIsClosed(t *testing.T) {
 			t.Errorf("left of %s is %+v, %v", q.ID, left, err)
 		}
 	})
+}
+
+// Nobody answered it, and it was closed for that: it waits no more when its memory comes
+// back, nor does it in the place of a later one that was answered.
+func TestAQuestionThatLapsedStaysClosedWhenItsMemoryIsRestored(t *testing.T) {
+	archived := func(t *testing.T, k *Keeper, o Owner, id memory.ID) error {
+		_, err := k.Archive(t.Context(), o, []memory.ID{id}, "age")
+		return err
+	}
+	falsified := func(t *testing.T, k *Keeper, o Owner, id memory.ID) error { return k.Falsify(t.Context(), o, id, "") }
+	onBoth(t, func(t *testing.T, r rig) {
+		c := newClock()
+		k := r.open(withClock(c), func(c *Config) { c.Store = nil })
+		for name, end := range map[string]func(t *testing.T, k *Keeper, o Owner, id memory.ID) error{"archived": archived, "falsified": falsified} {
+			for _, kept := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, a later one kept %t", name, kept), func(t *testing.T) {
+					o := Owner{"shop", host.UserID(fmt.Sprint(name, kept))}
+					id := contradict(t, k, o)
+					k.testOnlyLapse(t, o, c)
+					if kept {
+						for i := range 3 {
+							observe(t, k, o, 10+i, 30)
+						}
+						_, err := k.Answer(t.Context(), o, k.testOnlyWaiting(t, o)[0].ID, memory.DefaultReconcile(), memory.Answer{Resolution: memory.Kept})
+						must(t, err)
+					}
+					before := k.testOnlyAsking(t, o)
+					must(t, end(t, k, o, id))
+					k.testOnlyRestore(t, o, id)
+					if after := k.testOnlyAsking(t, o); !reflect.DeepEqual(after, before) {
+						t.Errorf("it became %+v, was %+v", after, before)
+					}
+				})
+			}
+		}
+	})
+}
+
+// testOnlyLapse has the only question that waits for an owner be asked and never
+// answered, until it is closed.
+func (k *Keeper) testOnlyLapse(t testing.TB, o Owner, c *clock) {
+	t.Helper()
+	k.testOnlyAsk(t, o)
+	c.move(200 * 24 * time.Hour)
+	if n, err := k.TidyQuestions(t.Context(), o, 180*24*time.Hour); err != nil || n != 1 {
+		t.Fatalf("%d questions were closed, %v", n, err)
+	}
 }
 
 // A choice stays open: until it is made, both declarations stand.

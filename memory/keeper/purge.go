@@ -85,5 +85,5 @@ func (t *tx) purge(ctx context.Context, o Owner, after memory.ID, before time.Ti
 		}
 	}
 	r.ID, r.Owner, r.At, r.Digest = string(newID()), o, t.at, digestOf(r.IDs)
-	return r, last, t.keepReceipt(ctx, r)
+	return r, last, t.keepReceipt(ctx, r, ofPurge)
 }

@@ -270,9 +270,9 @@ func (t *tx) silenceSome(ctx context.Context, o Owner, ids []memory.ID) (int, er
 // silenceInputs silences the traces of the inputs that memories come from: the
 // question that they keep has the words, whatever they point to. Of those that were acted
 // on in these inputs it takes the alternative.
-func (t *tx) silenceInputs(ctx context.Context, o Owner, sources []memory.Source) error {
+func (t *tx) silenceInputs(ctx context.Context, o Owner, from removed) error {
 	inputs := map[host.SessionID][]host.InputID{}
-	for _, s := range sources {
+	for _, s := range from.sources {
 		if s.Session != "" && s.Input != "" && !slices.Contains(inputs[s.Session], s.Input) {
 			inputs[s.Session] = append(inputs[s.Session], s.Input)
 		}
@@ -290,7 +290,7 @@ func (t *tx) silenceInputs(ctx context.Context, o Owner, sources []memory.Source
 			}
 		}
 	}
-	return t.silenceActs(ctx, o, sources)
+	return t.silenceActs(ctx, o, from)
 }
 
 // silence takes the words out of traces. Their outcome, which moved trust, stays.

@@ -38,12 +38,15 @@ func (t *tx) reopenGaps(ctx context.Context, n memory.Node) error {
 		}
 	}
 	asked, err := documents[memory.Question](ctx, t.on, questionsAbout, args...)
-	asked = slices.DeleteFunc(asked, func(q memory.Question) bool { return q.IsChoice() || q.Answer == memory.Kept })
+	asked = slices.DeleteFunc(asked, memory.Question.IsChoice)
 	waits := slices.ContainsFunc(asked, func(q memory.Question) bool { return q.Answered.IsZero() })
 	if err != nil || len(asked) == 0 || waits { // of a memory one question waits
 		return err
 	}
 	last := slices.MaxFunc(asked, func(a, b memory.Question) int { return cmp.Or(a.Raised.Compare(b.Raised), cmp.Compare(a.ID, b.ID)) })
+	if last.Answer == memory.Kept || last.Answer == memory.Unanswered { // before its memory ceased to count, with its gaps
+		return nil
+	}
 	return t.saveQuestion(ctx, last.Reopened())
 }
 

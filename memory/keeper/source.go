@@ -10,14 +10,24 @@ import (
 const (
 	sourceOf     = "SELECT source FROM memory_source" + ofMemory + " AND source = ?"
 	makeSource   = "INSERT INTO memory_source (tenant_id, user_id, memory_id, source) VALUES (?, ?, ?, ?)"
-	lastVerified = "SELECT life_no FROM memory_life" + ofMemory + " AND event = '" + Verified + "' ORDER BY life_no DESC LIMIT 1"
-	verifiedNow  = "UPDATE memory_life SET life_no = ?, happened_at = ?" + ofMemory + " AND life_no = ?"
+	verifiedBy   = "SELECT cause FROM memory_life" + ofMemory + " AND cause = ? AND event IN ('" + Remembered + "', '" + Verified + "')"
+	lastVerified = "SELECT life_no, cause FROM memory_life" + ofMemory + " AND event = '" + Verified + "' ORDER BY life_no DESC LIMIT 1"
+	verifiedNow  = "UPDATE memory_life SET life_no = ?, happened_at = ?, cause = ?" + ofMemory + " AND life_no = ?"
 )
 
-// knows tells whether a source has counted for a memory already.
-func (t *tx) knows(ctx context.Context, s stored, source string) (bool, error) {
+// knows tells whether a source has counted for a memory already. Another replica may be of
+// an older release, which keeps it in the life alone: there a declaration's is looked up,
+// too, which is short.
+func (t *tx) knows(ctx context.Context, s stored, source string) (known bool, err error) {
+	if source == "" { // of one that names nothing
+		return false, nil
+	}
 	var there string
-	return row(ctx, t.on, sourceOf, append(memoryArgs(Owner{s.Tenant, s.User}, s.ID), source), &there)
+	args := append(memoryArgs(Owner{s.Tenant, s.User}, s.ID), source)
+	if known, err = row(ctx, t.on, sourceOf, args, &there); err != nil || known || s.Layer != memory.Declared {
+		return known, err
+	}
+	return row(ctx, t.on, verifiedBy, args, &there)
 }
 
 // addSource keeps a source of a memory. One that names nothing is none.
@@ -65,7 +75,9 @@ func (t *tx) verify(ctx context.Context, old stored, n memory.Node) error {
 func sameHour(a, b time.Time) bool { return a.Truncate(time.Hour).Equal(b.Truncate(time.Hour)) }
 
 // boreOut keeps that a source bore a memory out. The life tells each time; of a fact the
-// last alone, where a year of calls would push out all else that happened to it.
+// last alone, where a year of calls would push out all else that happened to it. A row
+// stays whose source is not kept beside it: an older release wrote it, and nothing else
+// tells that source to who forgets the fact.
 func (t *tx) boreOut(ctx context.Context, o Owner, s stored, source string) error {
 	if source == "" {
 		return nil
@@ -74,16 +86,20 @@ func (t *tx) boreOut(ctx context.Context, o Owner, s stored, source string) erro
 		return err
 	}
 	var last int64
+	var cause string
 	found := false
 	if s.Layer == memory.Fact {
 		var err error
-		if found, err = row(ctx, t.on, lastVerified, memoryArgs(o, s.ID), &last); err != nil {
+		if found, err = row(ctx, t.on, lastVerified, memoryArgs(o, s.ID), &last, &cause); err == nil && found {
+			found, err = t.knows(ctx, s, cause)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if !found {
 		return t.lived(ctx, o, s.ID, Verified, source)
 	}
-	_, err := exec(ctx, t.on, verifiedNow, append(append([]any{t.next(), t.at.UnixMicro()}, memoryArgs(o, s.ID)...), last)...)
+	_, err := exec(ctx, t.on, verifiedNow, append(append([]any{t.next(), t.at.UnixMicro(), source}, memoryArgs(o, s.ID)...), last)...)
 	return err
 }

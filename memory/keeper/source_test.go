@@ -142,3 +142,68 @@ func TestSourcesOfAnOlderReleaseAreKnown(t *testing.T) {
 		}
 	})
 }
+
+// While replicas are of two releases the older one keeps sources in the lives alone. A
+// declaration is not borne out by its own, which is heard again.
+func TestADeclarationOfAnOlderReplicaIsNotBorneOutByItsOwnSource(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		k := r.open(func(c *Config) { c.Store = nil })
+		n := said("drinks red wine")
+		n.Source = memory.Source{Session: "s1", Input: "1"}
+		id := k.testOnlyRemember(t, ann, n)[0]
+		k.testOnlyOlder(t, ann, id)
+		k.testOnlyRemember(t, ann, n)
+		if got := k.testOnlyGet(t, ann, id); got.Verified != 0 {
+			t.Errorf("its own source bore it out %d times", got.Verified)
+		}
+		if n.Source.Input = "2"; k.testOnlyRemember(t, ann, n)[0] != id || k.testOnlyGet(t, ann, id).Verified != 1 {
+			t.Error("another source did not bear it out")
+		}
+	})
+}
+
+// testOnlyOlder has a memory be as a replica of an older release writes it.
+func (k *Keeper) testOnlyOlder(t testing.TB, o Owner, id memory.ID) {
+	t.Helper()
+	must(t, k.change(t.Context(), func(ctx context.Context, t *tx) error {
+		_, err := exec(ctx, t.on, "DELETE FROM memory_source"+ofMemory, memoryArgs(o, id)...)
+		return err
+	}))
+}
+
+// The row of a fact's life that tells the last time tells what bore it out then. What an
+// older replica wrote there is nowhere else, and stays for who forgets the fact.
+func TestTheLifeOfAFactTellsWhatBoreItOutLast(t *testing.T) {
+	onBoth(t, func(t *testing.T, r rig) {
+		c := newClock()
+		k := r.open(withClock(c), func(c *Config) { c.Store = nil })
+		var id memory.ID
+		var keys []string
+		see := func(call host.CallID) (last Event) {
+			t.Helper()
+			n := priced("1001", 59, c.move(time.Minute))
+			n.Source.Call = call
+			id, keys = k.testOnlyRemember(t, ann, n)[0], append(keys, SourceKey(n.Source))
+			life, err := k.life(t.Context(), ann, id)
+			must(t, err)
+			return life.Events[len(life.Events)-1]
+		}
+		for _, call := range []host.CallID{"a", "b", "c"} {
+			if last := see(call); last.Cause != keys[len(keys)-1] {
+				t.Errorf("after %s its life ends with %+v", call, last)
+			}
+		}
+		keys = slices.Delete(keys, 1, 2) // the row is of the third by now
+		k.testOnlyOlder(t, ann, id)
+		see("d")
+		see("e")
+		from, err := k.Origins(t.Context(), ann, []memory.ID{id})
+		must(t, err)
+		if slices.Sort(keys); !slices.Equal(sorted(from.Keys), keys) {
+			t.Errorf("known are %v, want %v", sorted(from.Keys), keys)
+		}
+		if rows := k.testOnlyRows(t, "memory_life", ann); rows != 3 {
+			t.Errorf("its life has %d rows", rows)
+		}
+	})
+}
