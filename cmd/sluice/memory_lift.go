@@ -31,6 +31,9 @@ func (m *rememberer) liftOf(ctx context.Context, k *minding, decision string, a 
 	if err != nil {
 		return 0, noDecision(err)
 	}
+	if !trace.Attributed.IsZero() { // given again: it stays as it is, and the formula may have gone since
+		return 0, nil
+	}
 	formula, ok := settings.LiftOf(trace.Domain)
 	if !ok {
 		return 0, host.Fail("lift", abi.NewProblem(abi.BadValue, "no policy says how the lift of a decision in %q follows from figures", trace.Domain).

@@ -76,6 +76,12 @@ memory:
 		if kept := run(t, env, "memory", "trust", "--traces", "--json", "--user", "mia"); tt.refused != "" && strings.Contains(kept[strings.Index(kept, id):], `"attributed"`) {
 			t.Errorf("what was refused is on record: %s", kept)
 		}
+		if tt.refused != "" {
+			continue
+		}
+		if again := run(t, env, "memory", "attribute", id, "--before", tt.before, "--after", tt.after, "--user", "mia", "--json"); !strings.Contains(again, tt.lift) {
+			t.Errorf("given again without the policy: %s", again)
+		}
 	}
 	if code, _, told := try(env, "memory", "attribute", "x", "--lift", "1", "--before", "a=1"); code != exitUsage || !strings.Contains(told, "give --lift, or --right, or figures") {
 		t.Errorf("a lift beside figures: exit %d, %s", code, told)
